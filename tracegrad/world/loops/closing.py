@@ -15,13 +15,13 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, add
+from codegen.sizes import Dim, Size, add
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise.ufuncs import add as add_values
-from tracegrad.ops.python_lists import handed
+from tracegrad.ops.python_lists import handed, length
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Way, limb_of, merged
+from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
@@ -230,36 +230,49 @@ class Closing(Holding):
         after = [node for node in builder.nodes[head.begin :] if node not in head.further]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
-            if parameter.type == WIDE and argument.type != WIDE:
-                nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
-                builder.call(add_values, (argument, nothing), parameter.origin)
-            else:
-                builder.call(handed, (argument,), parameter.origin)
-            builder.append(replace(builder.nodes.pop(), results=(parameter,)))
+            self._is_now(parameter, argument)
         begin = len(builder.nodes)
         for node in after:
-            builder.append(node)
+            if isinstance(node, Meet):  # one arm alone is known
+                for parameter, argument in zip(node.results, node.arguments, strict=True):
+                    self._is_now(parameter, argument)
+            else:
+                builder.append(node)
         self._define_index(head, head.index, begin, 0 if head.whole else 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
 
+    def _is_now(self, parameter: Value, argument: Value) -> None:
+        """A parameter is recorded as what it was given."""
+        builder = self.trace.builder
+        if parameter.type == WIDE and argument.type != WIDE:
+            nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
+            builder.call(add_values, (argument, nothing), parameter.origin)
+        else:
+            builder.call(handed, (argument,), parameter.origin)
+        builder.append(replace(builder.nodes.pop(), results=(parameter,)))
+
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
-        """The number of a turn is a number."""
-        if index is not None and head.follows is not None:
-            builder = self.trace.builder
-            after = builder.nodes[at:]
-            del builder.nodes[at:]
+        """The number of a turn: one of Python's, or one that lengths or another loop tell."""
+        if index is None:
+            return
+        builder = self.trace.builder
+        after = builder.nodes[at:]
+        del builder.nodes[at:]
+        first = self.trace.sizes.resolve(head.ends[0]) if head.ends is not None else 0
+        if head.follows is not None:
             step = builder.constant(turn * head.numbers.step, INT)
             builder.call(add_values, (head.follows[0], step), index.origin)
             builder.append(replace(builder.nodes.pop(), results=(index,)))
-            for known in after:
-                builder.append(known)
-        elif index is not None:
-            builder, node = self.trace.builder, Constant(head.numbers[turn], index)
-            after = builder.nodes[at:]
-            del builder.nodes[at:]
-            for known in (node, *counted(after, builder, index, head.numbers[turn])):
-                builder.append(known)
+        elif isinstance(first, Size):
+            size = add(first, turn * head.numbers.step)
+            builder.call(length, (), index.origin, size=size)
+            builder.append(replace(builder.nodes.pop(), results=(index,)))
+        else:
+            after = [*counted(after, builder, index, head.numbers[turn])]
+            builder.append(Constant(head.numbers[turn], index))
+        for known in after:
+            builder.append(known)
 
     # -- closing ----------------------------------------------------------------------------------
 
@@ -284,7 +297,6 @@ class Closing(Holding):
         elif first is None:  # it is another one
             if not apart:
                 self._learn_of_first(head, body)
-            self._look_at_first(head)
             self._define_index(head, head.first, head.start, 0)
             given = tuple([head.arguments[p] for p in self._all(head)])
             numbers, head.peeled = numbers[1:], True
@@ -368,11 +380,6 @@ class Closing(Holding):
     def _unrolled(self, head: Head, why: str) -> None:
         """A loop is not tried again."""
         raise NotImplementedError
-
-    def _look_at_first(self, head: Head) -> None:
-        """A turn stands before the loop: its number is a number."""
-        if head.ends is not None:
-            self.lengths.fix(head.ends[0])
 
     def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
         """The first number of a loop, and the one behind the last."""
@@ -620,7 +627,7 @@ class Closing(Holding):
             same = Same(self.trace, ())
             same.found.update(zip(arguments, cycle.arguments, strict=True))
             test = body[-size:]
-            if any(isinstance(node, Check | Entry) for node in test[:-1]):
+            if any(isinstance(node, Check | Entry | Meet) for node in test[:-1]):
                 continue
             before = nodes[-size:]
             if not (
