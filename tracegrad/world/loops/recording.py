@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from threading import active_count
 from types import CodeType
 from typing import Any
-from weakref import WeakSet, ref
+from weakref import ref
 
 from codegen.ir import Check, Origin, Value
 from tracegrad.errors import ConversionError
@@ -41,6 +41,7 @@ from tracegrad.world.loops.loop_heads import (
     MOST_TRIED,
     MOST_WAYS,
     RANGE,
+    SHARING,
     SUSPENDED,
     UNCLOSED,
     Head,
@@ -169,7 +170,7 @@ class Loops(Closing):
         if (keywords and not named) or any(self.world.is_outside_tensor(x) for x in operands):
             return None
         iterators = [x for x in operands if type(x) is Rows]
-        if iterators and (self.trace.code in _SHARING or not self.is_repeatable()):
+        if iterators and (self.trace.code in SHARING or not self.is_repeatable()):
             return None
         rows: Rows | None = _GOING[id(operation)](*map(self.lists.view, operands), **keywords)
         if rows is not None:
@@ -189,7 +190,7 @@ class Loops(Closing):
             raise ConversionError(
                 "an iterator goes on that zip() or enumerate() goes through: give these the array"
             )
-        _SHARING.add(self.trace.code)
+        SHARING.add(self.trace.code)
         raise Learned
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
@@ -779,9 +780,6 @@ class Loops(Closing):
         self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
         return True
 
-
-_SHARING: WeakSet[CodeType] = WeakSet()
-"""Functions in which two go through one iterator."""
 
 _GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
 
