@@ -146,8 +146,9 @@ FINAL = {
 class Writer:
     """Writes one program; numbers stay small because products go through tanh or sin."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, has_ifs: bool = False) -> None:
         self.random = random
+        self.has_ifs = has_ifs  # several of them one after another in a turn
         self.loops: list[str] = []  # the numbers of the loops around
         self.made = 0
         chosen = ["s", "r", *random.sample(list(INITIAL)[2:], random.randint(1, 4))]
@@ -187,6 +188,8 @@ class Writer:
 
     def statement(self, budget: int) -> Body:
         kinds = ["assign"] * 4
+        if self.loops and self.has_ifs:
+            kinds += ["ifs"] * 3
         if budget > 0:
             kinds += ["if", "if", "loop", "try"] if self.random.random() < 0.5 else ["if"]
         if self.loops:
@@ -201,6 +204,8 @@ class Writer:
                 if self.random.random() < 0.5:
                     parts.append(("else:", self.statements(budget - 1)))
                 return (Compound(tuple(parts)),)
+            case "ifs":
+                return self.ifs()
             case "loop":
                 return (self.loop(budget - 1),)
             case "rows":
@@ -218,6 +223,41 @@ class Writer:
         word = self.any("break", "break", "continue", f"return {self.scalar()} * 2")
         before = self.statements(0) if self.random.random() < 0.3 else ()
         return (Compound(((f"if {self.condition()}:", (*before, Line(word))),)),)
+
+    def ifs(self) -> Body:
+        """Ifs one after another, whose arms assign to a few variables alone."""
+        found: Body = (Line(f"v = {self.scalar()}"),)
+        for _ in range(self.random.randint(1, 4)):
+            parts = [(f"if {self.look()}:", self.arm())]
+            if self.random.random() < 0.3:
+                parts.append((f"elif {self.look()}:", self.arm()))
+            if self.random.random() < 0.4:
+                parts.append(("else:", self.arm()))
+            found += (Compound(tuple(parts)),)
+        return (*found, Line(self.any("s = 0.5 * s + v", "r = r + v", "s = np.tanh(s * v)")))
+
+    def look(self) -> str:
+        return str(self.any(f"v > {self.number()}", f"v * s < {self.number()}", self.condition()))
+
+    def arm(self) -> Body:
+        k = self.number()
+        options = [
+            *(f"v = v * {k}", "v = np.sin(v)", f"v = v + {self.scalar()}", "v = s * r"),
+            *(f"s = s * 0.5 + {k}", "s = np.exp(-s * s) * np.cos(v)", "r = v", "s = r"),
+            *(f"v = np.tanh(v * x[{self.index()}])", f"s, v = v, s * {k}", "v = 1.0 * v"),
+        ]
+        if "n" in self.has:
+            options.append("n += 1")
+        if "a" in self.has:
+            options += [f"a = {self.vector()}", "a = a * v", "v = (a * w).sum()"]
+        inner = (Line(self.any(*options)),)
+        if self.random.random() < 0.3:
+            inner += (Line(self.any(*options)),)
+        if self.random.random() < 0.2:
+            inner += (Compound(((f"if {self.look()}:", (Line(self.any(*options)),)),)),)
+        if self.random.random() < 0.05:
+            inner += (Line(self.any("break", "continue")),)
+        return inner
 
     def rows(self, budget: int) -> Body:
         """A list that a turn makes and a loop in it fills, and what becomes of it."""
@@ -426,7 +466,7 @@ class Writer:
 
 
 def program(seed: int) -> Body:
-    return Writer(Random(seed)).body()
+    return Writer(Random(seed), has_ifs=seed % 2 == 1).body()
 
 
 # -- running --------------------------------------------------------------------------------------

@@ -556,6 +556,19 @@ def where_untaken_log(np):
     return loss
 
 
+@program(lambda draw, n=5: (draw(n), draw.number()), dict(n=3), argnums=(0, 1))
+def accepted_steps(np):
+    """Steps are taken where they are small: what goes back to y is the same either way."""
+
+    def loss(y, w):
+        for _ in range(3):
+            after = y + 0.1 * w * np.tanh(y)
+            y = np.where(np.abs(after) < 0.8, after, y)
+        return np.sum(y * y)
+
+    return loss
+
+
 def _where_of_where_in_jax(np):
     def loss(x, b):
         high = np.log(np.where(x > 0.5, x, 1.0))

@@ -686,7 +686,10 @@ class FunctionEmitter(Emitter):
         self._write_moves([move for move in moves if move.name != move.text])
 
     def _is_read(self, parameter: Value) -> bool:
-        """Whether what a parameter holds is given to another variable or returned, set or not."""
+        """Whether what a parameter holds is given to another variable or returned, set or not.
+
+        So it is where it stands in a list.
+        """
         waiting, seen = [parameter], {parameter}
         while waiting:
             value = waiting.pop()
@@ -694,6 +697,9 @@ class FunctionEmitter(Emitter):
             if value in self.returned or any(
                 self.places.get(goal) != self.places[parameter] for goal in goals
             ):
+                return True
+            readers = self.graph.users.get(value, ())
+            if any(isinstance(n, Call) and Trait.HOLDS in n.op.traits for n in readers):
                 return True
             new = [goal for goal in goals if goal not in seen]
             seen.update(new)

@@ -94,12 +94,10 @@ def speaks(graph: Graph, node: Node) -> bool:
             return _speaks_look(node.look, operand, (node.outcome,))
         case Branch(operand):
             return _speaks_look(node.look, operand, node.outcomes)
-        case Loop():
+        case Loop() | Join():
             return all(p.type == LIST or _has_known_dtype(p.type) for p in node.parameters)
         case Again():
             return True
-        case Join():
-            return False
     return _speaks_call(graph, node)
 
 
@@ -116,6 +114,8 @@ def _speaks_call(graph: Graph, call: Call) -> bool:
         return False
     if Trait.EXTENT in call.op.traits:
         return True
+    if Trait.UNSET in call.op.traits:
+        return all(map(_is_number, call.results))
     text = call.op.spelled("numpy", dict(call.attributes)).text
     if text == "[*values]":
         return all(map(_is_number, call.operands))

@@ -203,7 +203,8 @@ class Emitter:
 
     def _call(self, call: Call) -> None:
         if Trait.UNSET in call.op.traits:
-            self.shown[call.results[0]] = Shown(Fragment("None"), frozenset(), True)
+            text = self._spelling(call).text
+            self.shown[call.results[0]] = Shown(Fragment(text), frozenset(), True)
             return
         spelling = self._spelling(call)
         if self._fold(call):

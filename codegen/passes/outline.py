@@ -232,7 +232,7 @@ class _Finder:
             yield block
             return
         last = block.nodes[-1]
-        if isinstance(last, Branch):
+        if isinstance(last, Branch | Join):
             for inner in last.blocks:
                 yield from self._left(inner, labels)
         elif isinstance(last, Loop):

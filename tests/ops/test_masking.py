@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from checks import assert_same_bits
@@ -101,3 +103,22 @@ def test_what_was_not_taken_is_zero_in_derivatives_of_any_order(compiled, deriva
         for i, value in enumerate(x):
             single = derivative(of_untaken_roots)(np.array([value]))
             np.testing.assert_allclose(found[(i,) * found.ndim], single.ravel()[0], rtol=1e-12)
+
+
+def test_a_choice_of_one_value_is_that_value():
+    """What is left of a derivative where both branches hand on the same cotangent."""
+
+    def stepped(x, taken):
+        return np.sum(np.where(taken, x + np.tanh(x), x) * x)
+
+    def chosen(x, taken):
+        return np.where(taken, x, x)
+
+    x, taken = np.array([0.5, -0.0, np.nan]), np.array([True, False, True])
+    assert "np.where(taken, x, x)" not in str(tg.compile(chosen).source(x, taken))
+    found = tg.compile(chosen)(x, taken)
+    assert found.tobytes() == x.tobytes() and not np.shares_memory(found, x)
+    source = str(tg.grad(stepped).source(x, taken))
+    assert not re.search(r"np\.where\(taken, (\w+), \1\)", source)
+    wide = tg.compile(chosen)(1.0, taken)  # a number beside a mask is spread
+    assert wide.shape == taken.shape

@@ -118,11 +118,11 @@ def run_traced(
     written_by_others = watch_writes(world.is_outside_id)
     trace = Trace(code_of(function), target == "jax", tree, holders, world)
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
+    if joins:
+        world.joins = Joins(world, trace, target)
     if tree is None and not histories:
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
-    if joins:
-        world.joins = Joins(world, trace, target)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     world.tapes, world.arguments = bool(histories), frozenset(map(id, arguments.values))

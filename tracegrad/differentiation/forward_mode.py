@@ -203,7 +203,7 @@ class _Writer:
         """The tangent of what is not there on a path."""
         made = self.builder.producer.get(value)
         if isinstance(made, Call) and Trait.UNSET in made.op.traits:
-            return unset_like(self.builder, like, self.stage.origin)
+            return unset_like(self.builder, like, self.stage.origin, made.op)  # type: ignore[arg-type]
         raise Unjoined(label, "what arms hand on has a tangent in some of them")
 
     def _tangent_of(self, value: Value) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from codegen.ir import Value
+from codegen.ir import Again, Join, Loop, Node, Value
 from tracegrad.differentiation.reverse_mode import Places
 
 Element: TypeAlias = "tuple[object, ...]"
@@ -70,3 +70,38 @@ class Flow:
                 places.elements.update(met)
                 flow = replace(flow, places={**flow.places, value: places})
         return flow
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Straight code on a path, then a loop or a join.
+
+    It is entered (by a turn, or by the body), or what is behind it is.
+    """
+
+    nodes: tuple[Node, ...]
+    loop: Loop | None = None
+    in_turn: bool = False
+    join: Join | None = None
+    in_body: bool = False
+
+
+Path: TypeAlias = "tuple[Stretch, ...]"
+
+
+@dataclass
+class JoinFacts:
+    """What is known of one join."""
+
+    join: Join
+    around: tuple[JoinFacts, ...]  # the joins in whose body it stands
+    made: set[Value]  # what its body makes
+    turns: tuple[Any, ...] = ()  # the loops that it stands in the turns of
+    ways: dict[Again, Path] = field(default_factory=dict)  # through its body
+    kept: dict[Value, Value] = field(default_factory=dict)  # parameters for what ways back read
+
+    @property
+    def further(self) -> dict[Value, Value]:
+        """What is kept of the body in parameters that the join did not have."""
+        known = self.join.parameters
+        return {v: p for v, p in self.kept.items() if p not in known}

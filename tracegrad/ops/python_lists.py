@@ -88,10 +88,23 @@ unset = OpRecord(
 )
 
 
-def unset_like(builder: Builder, like: Value, origin: Origin) -> Value:
+def _filling_text(attributes: Mapping[str, Any]) -> Spelling:
+    numbers = {"float": "0.0", "int": "0", "bool": "False"}
+    return spell("None" if attributes["shape"] else numbers.get(kind(attributes["dtype"]), "None"))
+
+
+filling = replace(
+    unset,
+    name="filling",
+    spelling={"numpy": _filling_text, "jax": spell("None")},
+    doc="What stands in a list of values, one of each turn, where a turn has none.",
+)
+
+
+def unset_like(builder: Builder, like: Value, origin: Origin, op: OpRecord = unset) -> Value:
     """What stands where a path has no value of a type."""
     kind = {"dtype": like.type.dtype, "shape": like.type.shape, "weak": like.type.weak}
-    return builder.call(unset, (), origin, **kind)[0]
+    return builder.call(op, (), origin, **kind)[0]
 
 
 handed = replace(

@@ -21,6 +21,7 @@ from codegen.ir import (
     Call,
     Constant,
     Graph,
+    Join,
     Loop,
     Room,
     Value,
@@ -83,7 +84,7 @@ class _Stacker:
     def _join(self) -> None:
         """Finds which values are one list."""
         for node in walk(self.graph.nodes):
-            if isinstance(node, Loop | Again):
+            if isinstance(node, Loop | Again) and node.label in self.loops:
                 parameters = self.loops[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     if parameter.type == LIST:
@@ -119,7 +120,7 @@ class _Stacker:
                     self._family(result).first = len(operands)
                     for value in operands:
                         self._family(result).type = value.type
-                case Again(label, arguments):
+                case Again(label, arguments) if label in self.loops:
                     loop = self.loops[label]
                     for parameter, argument in zip(loop.parameters, arguments, strict=True):
                         if parameter.type == LIST:
@@ -221,7 +222,7 @@ class _Stacker:
                     of = self._type(result)
                     given = {"dtype": of.dtype, "shape": of.shape, "weak": False}
                     now[result] = builder.call(item, operands, result.origin, **given)[0]
-                case Branch(blocks=blocks):
+                case Branch(blocks=blocks) | Join(blocks=blocks):
                     inner = tuple([self.block(b, now, places) for b in blocks])
                     builder.append(replace(node, blocks=inner))
                 case Loop():

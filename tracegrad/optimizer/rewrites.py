@@ -354,6 +354,14 @@ def infinite_and_finite(r: Rewriter, call: Call) -> Value | None:
     return otherwise if finite and same_type(r, otherwise, call.results[0]) else None
 
 
+@on(ufuncs.where)
+def either_way(r: Rewriter, call: Call) -> Value | None:
+    """where(c, x, x) -> x: what is left of the derivative of where(c, x + y, x)."""
+    _, chosen, otherwise = call.operands
+    same = chosen is otherwise and same_type(r, chosen, call.results[0])
+    return chosen if same and may_stand_for(r, chosen) else None
+
+
 @on(masking.keep_where, masking.zero_where)
 def masked_number(r: Rewriter, call: Call) -> Value | None:
     """A number, or a choice by one, is chosen by ``np.where``: only arrays have bits to look at."""
@@ -553,6 +561,7 @@ RULES: tuple[Rule, ...] = (
     number_times_one,
     ones_on_a_diagonal,
     infinite_and_finite,
+    either_way,
     masked_number,
     halved_number,
     same_value,

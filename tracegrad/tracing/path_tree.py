@@ -92,10 +92,13 @@ class Cycle:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way through a turn, from look to look, and what it hands to the next turn."""
+    """One way through a turn, from look to look, and what it hands to the next turn.
+
+    Without arguments it ends where the arms of a look meet, and goes on as others do there.
+    """
 
     nodes: tuple[Any, ...]
-    arguments: tuple[Value, ...]
+    arguments: tuple[Value, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,7 @@ def read_in(nodes: Iterable[Any]) -> Iterator[Value]:
         yield from node.operands
         if isinstance(node, Entry):
             for way in node.cycle.ways:
-                yield from way.arguments
+                yield from way.arguments or ()
 
 
 @dataclass(eq=False)
@@ -341,8 +344,12 @@ def path(nodes: Sequence[Any], end: End) -> Limb:
 
 
 def _limbs(nodes: Sequence[Any], limb: Limb) -> Limb:
+    """Limbs that end in another one; where arms meet there, nobody knows what is behind."""
     pending: list[Node] = []
-    meeting: list[tuple[Meet, Limb]] = []  # with what is behind
+    meeting: list[tuple[Meet, Limb | None]] = []  # with what is behind
+    if limb.meets is not None:
+        *nodes, last = nodes
+        meeting.append((last, None))
 
     def whole() -> Limb:
         found = replace(limb, nodes=tuple(reversed(pending)))
@@ -385,6 +392,9 @@ def turn_of(cycle: Cycle) -> Limb:
 
 def limb_of(cycle: Cycle, way: Way) -> Limb:
     """One way through a turn."""
+    if way.arguments is None:
+        meet = way.nodes[-1]
+        return _limbs(way.nodes, Limb((), meets=(meet.joint, meet.arguments)))
     return _limbs(way.nodes, Limb((), again=(cycle, way.arguments)))
 
 

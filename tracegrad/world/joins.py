@@ -11,8 +11,8 @@ An arm that comes in another state goes on by itself, as one does that returns.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,12 +20,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from codegen.ir import Call, Check, Origin, Trait, Value, dims_of
+from tracegrad.machine.frames import Elsewhere
 from tracegrad.machine.post_dominators import RETURN, Meeting, meetings, returns
 from tracegrad.machine.translation import program_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.path_tree import Joint, Limb, Meet, PathBuilder
-from tracegrad.world.loops.loop_heads import SUSPENDED
+from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
+from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.widened_states import Learned
 
@@ -50,6 +51,7 @@ class Watched:
     begun: int  # the nodes before its arm
     marks: tuple[Any, ...]
     stack: tuple[Any, ...]  # what is below the value that was looked at
+    turn: Any  # the loop in a turn of which it is recorded, if any
 
 
 @dataclass(eq=False)
@@ -114,18 +116,23 @@ class Joins:
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
         self.given: set[Value] = set()  # parameters that are what the function was given
+        self.first: dict[Joint, Watched] = {}  # as it was when arms were first known to meet
         world.machine.ops = Arrivals(self)
 
     def decides(self, x: Any) -> None:
         """The function is about to branch on a value."""
         self.looking = None
         frame = self.world.machine.frame
-        if frame is None or STATE.trace is not self.trace or self._in_loop():
+        if frame is None or STATE.trace is not self.trace:
             return
         if len(self.met) + len(self.watched) >= MOST_MET:
             return
         meeting = _meetings(frame.code).get(frame.index)
         if meeting is None or (self.target, frame.index) in APART.get(frame.code, ()):
+            return
+        if self.world.loops is not None and self.world.loops.begins_unseen(frame):
+            return
+        if self._in_loop() and not self._may_meet_in_turn(frame, meeting):
             return
         if meeting.target == RETURN and not self._may_meet_at_return(frame):
             return
@@ -141,9 +148,20 @@ class Joins:
         return frame.back is not None and all(w.meeting.target == RETURN for w in others)
 
     def _in_loop(self) -> bool:
-        """Whether a loop is watched, or was closed: its turns have ways of their own."""
+        """Whether a loop is watched, or was closed."""
         loops = self.world.loops
         return loops is not None and bool(loops.heads or loops.closed)
+
+    def _may_meet_in_turn(self, frame: Any, meeting: Meeting) -> bool:
+        """Whether arms meet in the turn of a loop that may stand for others."""
+        turn = self.world.loops.recorded
+        if turn is None:
+            return False
+        return frame is not turn.frame or meeting.target in turn_of(frame.code, turn.target)
+
+    @property
+    def _turn(self) -> Any:
+        return None if self.world.loops is None else self.world.loops.recorded
 
     def looks(self, check: Check) -> None:
         """A look was recorded."""
@@ -152,14 +170,23 @@ class Joins:
             return
         frame, meeting, _ = looking
         builder = self.trace.builder
-        limb = builder.look if isinstance(builder, PathBuilder) else None
+        limb = builder.look if isinstance(builder, PathBuilder) else self._left(check)
         if limb is not None and limb.joint is None:
             return  # an arm that is known goes on by itself
         begun = len(builder.nodes)
         stack = tuple(frame.stack)
         self.watched.append(
-            Watched(frame, frame.index, meeting, check, limb, begun, self._marks(), stack)
+            Watched(
+                *(frame, frame.index, meeting, check, limb, begun, self._marks(), stack),
+                self._turn,
+            )
         )
+
+    def _left(self, check: Check) -> Limb | None:
+        """The limb of the turns known so far that this look ends."""
+        limb = None if self.world.loops is None else self.world.loops.stood
+        same = limb is not None and limb.look is not None and limb.look.operand is check.operand
+        return limb if same else None
 
     def _marks(self) -> tuple[Any, ...]:
         """What changes where something else than local variables does."""
@@ -175,7 +202,40 @@ class Joins:
             trace.unseen,
             trace.raised,
             STATE.grad_enabled,
+            None if world.loops is None else world.loops.done,
         )
+
+    def ends_turn(self, frame: Any, target: int) -> None:
+        """A frame goes back to where a turn begins: what was looked at in it is of this turn."""
+        self.arrives(frame, target)
+        turn = self._turn
+        self.watched = [w for w in self.watched if w.turn is not turn or turn is None]
+
+    def resumes(
+        self, meeting: Mapping[Joint, tuple[Check, Limb]], frames: Sequence[Any], depth: int
+    ) -> None:
+        """Frames were put back into a turn: the arms of these looks in it have not met yet.
+
+        The outermost frame has `depth` others around.
+        """
+        turn, begun = self._turn, len(self.trace.builder.nodes)
+        self.watched = [watched for watched in self.watched if watched.turn is None]
+        for joint, (look, limb) in meeting.items():
+            first = self.first[joint]
+            frame = frames[_depth(first.frame) - depth]
+            stack = tuple(frame.stack[: len(first.stack)])
+            self.watched.append(
+                replace(
+                    first,
+                    frame=frame,
+                    look=look,
+                    limb=limb,
+                    begun=begun,
+                    marks=self._marks(),
+                    stack=stack,
+                    turn=turn,
+                )
+            )
 
     def arrives(self, frame: Any, target: int) -> None:
         """A frame comes to where arms of some look meet, or returns."""
@@ -215,12 +275,19 @@ class Joins:
             made = tuple([Value(x._traced[1].type, Origin(name, True)) for x, name in parameters])
             place = watched.frame.code, watched.index
             joint = Joint(made, state.known, place, watched.look.origin.named(None))
+            self.first[joint] = watched
         arguments = tuple([x._traced[1] for x in state.tensors])
         recorded = trace.builder.nodes[watched.begun :]
         trace.shown.update(
             p for p, a in zip(joint.parameters, arguments, strict=True) if a in trace.shown
         )
-        trace.builder.append(Meet(joint, arguments, watched.look))
+        meet = Meet(joint, arguments, watched.look)
+        trace.builder.append(meet)
+        self.given.update(
+            p for p, a in zip(joint.parameters, arguments, strict=True) if self._is_given(a)
+        )
+        if known and watched.turn is not None:
+            self._go_on(watched, meet, state.tensors)
         if isinstance(trace.builder, PathBuilder):
             trace.builder.follow(watched.limb)
         self.world.numbers.forget({r for node in recorded for r in node.results})
@@ -232,11 +299,14 @@ class Joins:
             holder = watched.frame.fast if slot >= 0 else watched.frame.stack
             holder[slot if slot >= 0 else ~slot] = self._now(x, now)
         self.parameters.update(joint.parameters)
-        self.given.update(
-            p for p, a in zip(joint.parameters, arguments, strict=True) if self._is_given(a)
-        )
         self.met.append(watched)
         return True
+
+    def _go_on(self, watched: Watched, meet: Meet, tensors: Sequence[Tensor]) -> None:
+        """A turn goes on as others did where the arms of a look meet."""
+        loops = self.world.loops
+        self.watched = [other for other in self.watched if other.turn is not watched.turn]
+        raise Elsewhere(watched.frame, lambda: loops.goes_on(meet, tensors))
 
     def _is_given(self, value: Value) -> bool:
         """Whether an array is one that was there before the run, as far as this arm tells."""
@@ -262,9 +332,12 @@ class Joins:
 
     def _is_undisturbed(self, watched: Watched) -> bool:
         """Whether nothing but local variables has changed since a look."""
-        if watched.marks != self._marks() or self._in_loop():
+        if watched.marks != self._marks() or watched.turn is not self._turn:
             return False
-        return not any(map(_has_effect, self.trace.builder.nodes[watched.begun :]))
+        if watched.turn is None and self._in_loop():
+            return False
+        nodes = self.trace.builder.nodes[watched.begun :]
+        return not any(isinstance(node, Entry) or _has_effect(node) for node in nodes)
 
     def _held(self, watched: Watched) -> list[tuple[int, Any]] | None:
         """What the frame has where an arm ends: by variable, or by place in the stack, inverted."""
@@ -290,6 +363,9 @@ class Joins:
                 return None
             state.known.append((slot, form))
             state.places.append((slot, x))
+        arrays = any(x._traced[1].type.shape for x in state.tensors)
+        if arrays and watched.turn is not None and self.world.loops.written:
+            return None  # the next turn may write to what an arm has handed on
         return state
 
     def _may_differ(self, x: Tensor) -> bool:
@@ -354,9 +430,9 @@ class Joins:
             self.part("a derivative of what arms have handed on")
 
     def closes(self) -> None:
-        """A loop has been closed, which does not go with arms that meet."""
+        """A loop has been closed, which does not go with arms that meet but in turns."""
         self.watched.clear()
-        if self.met:
+        if any(watched.turn is None for watched in self.met):
             self.part("a loop behind arms that meet")
 
     def keep_apart(self, label: object) -> None:
@@ -384,6 +460,14 @@ def _name(frame: Any, slot: int) -> str | None:
         frame, following = frame.back, frame.back.index + 1 if frame.back else 0
     name, arg, _ = frame.program.instructions[following] if frame else ("", 0, 0)
     return frame.program.slots[arg] if name == "STORE_FAST" else None
+
+
+def _depth(frame: Any) -> int:
+    """How many frames are around one."""
+    count = 0
+    while frame.back is not None:
+        count, frame = count + 1, frame.back
+    return count
 
 
 def _place(watched: Watched) -> tuple[CodeType, int]:

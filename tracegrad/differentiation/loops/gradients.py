@@ -38,13 +38,13 @@ from codegen.ir import (
     walk,
 )
 from codegen.types import LIST, is_inexact, weak
+from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
+from tracegrad.differentiation.loops.arms_in_turns import InTurns
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
     Unrollable,
     lists_in,
-    row_at,
-    span_of,
     through_lists,
     without_repeats,
 )
@@ -52,12 +52,13 @@ from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.optional_cotangents import Finish, Telling
 from tracegrad.differentiation.loops.recomputation import made_again, released
 from tracegrad.differentiation.loops.residual_reads import Number, Reading
-from tracegrad.differentiation.loops.residuals import INT, Facts, Stretch, Tapes, made_by
+from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, made_by
 from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
 from tracegrad.differentiation.loops.segments import Segments, has_budgets
 from tracegrad.differentiation.reverse_mode import Reverse, moves
+from tracegrad.differentiation.ways_back import Then, Unjoined
 from tracegrad.ops.elementwise.ufuncs import add, greater
-from tracegrad.ops.python_lists import as_recorded, collected, row_before
+from tracegrad.ops.python_lists import as_recorded, row_before
 from tracegrad.ops.shape.creation import full_of, zeros_of
 from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
 from tracegrad.ops.staging import Stage
@@ -102,8 +103,17 @@ def numbered_gradients(
     """
     graph = without_repeats(through_lists(as_recorded(graph)))
     writer = _Writer(graph, wanted, seeds)
-    whole = writer.whole()
+    try:
+        whole = writer.whole()
+    except (Unjoined, FirstTurn):
+        raise
+    except Unrollable as error:
+        if writer.joins:
+            raise Unjoined(None, str(error)) from error
+        raise
     if has_budgets(graph):  # now it is known what turns keep
+        if writer.joins:
+            raise Unjoined(None, "what turns keep has a budget")
         segments = Segments(graph, writer.facts)
         graph = segments.graph
         writer = _Writer(graph, wanted, seeds, segments.again, segments.over)
@@ -112,7 +122,7 @@ def numbered_gradients(
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
-class _Writer(Reading, Listing, Telling):
+class _Writer(Reading, Telling, Listing, InTurns):
     def __init__(
         self,
         graph: Graph,
@@ -134,12 +144,13 @@ class _Writer(Reading, Listing, Telling):
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.counted = {}
         self.teller, self.tells = {}, {}
-        self._learn(graph.block, ())
+        self.joins = {}
+        self._learn(graph.block, (), ())
         self._learn_lists()
         self.active = self._active()
 
     def whole(self) -> Graph:
-        paths: list[tuple[Block, tuple[Stretch, ...]]] = []
+        paths: list[tuple[Block, Path]] = []
         self._collect(self.graph.block, (), [], {}, paths)
         for number, (end, path) in enumerate(paths):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
@@ -151,35 +162,44 @@ class _Writer(Reading, Listing, Telling):
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
-        block = Tapes(self.graph, kept, self.ends).rebuilt(self.graph.block, {})
+        block = Tapes(self.graph, kept, self.ends, self).rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
         return self.graph.with_block(block)
 
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
 
-    def _learn(self, block: Block, around: tuple[Facts, ...]) -> None:
-        """Finds the loops of a block, which stands in turns of those around."""
+    def _learn(self, block: Block, around: tuple[Facts, ...], arms: tuple[JoinFacts, ...]) -> None:
+        """Finds the loops and joins of a block, which stands in others."""
         for node in block.nodes:
             if isinstance(node, Loop):
+                if arms:
+                    raise Unjoined(arms[-1].join.label, "a loop stands in an arm")
                 facts = Facts(node, set(made_by(node)), around=around)
                 self.facts[node.label] = facts
-                self._learn(node.turn, (*around, facts))
+                self._learn(node.turn, (*around, facts), ())
                 if node.after:
-                    self._learn(node.after, around)
+                    self._learn(node.after, around, ())
+            elif isinstance(node, Join):
+                if not around:
+                    raise Unjoined(node.label, "arms meet outside of loops")
+                made = {r for inner in walk(node.body.nodes) for r in inner.results}
+                inside = self.joins[node.label] = JoinFacts(node, arms, made, around)
+                self._learn(node.body, around, (*arms, inside))
+                self._learn(node.after, around, arms)
             elif isinstance(node, Branch):
                 for inner in node.blocks:
-                    self._learn(inner, around)
+                    self._learn(inner, around, arms)
 
     # -- what there is ----------------------------------------------------------------------------
 
     def _collect(
         self,
         block: Block,
-        before: tuple[Stretch, ...],
+        before: Path,
         nodes: list[Node],
         heads: dict[object, int],
-        paths: list[tuple[Block, tuple[Stretch, ...]]],
+        paths: list[tuple[Block, Path]],
     ) -> None:
         """Finds the paths to all returns, and through each turn of each loop."""
         last = block.nodes[-1] if block.nodes else None
@@ -195,9 +215,19 @@ class _Writer(Reading, Listing, Telling):
                     path = (*before, Stretch(here, last, in_turn))
                     known = {**heads, last.label: len(path)} if in_turn else heads
                     self._collect(inner, path, [], known, paths)
+            case Join():
+                here = tuple([*nodes, *block.nodes[:-1]])
+                inside = (*before, Stretch(here, join=last, in_body=True))
+                known = {**heads, last.label: len(inside)}
+                self._collect(last.body, inside, [], known, paths)
+                self._collect(last.after, (*before, Stretch(here, join=last)), [], heads, paths)
             case Again():
                 path = (*before, Stretch((*nodes, *block.nodes[:-1])))
-                self.facts[last.label].turns.append((last, path[heads[last.label] :]))
+                begun = path[heads[last.label] :]
+                if last.label in self.joins:
+                    self.joins[last.label].ways[last] = begun
+                else:
+                    self.facts[last.label].turns.append((last, begun))
             case _:
                 paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
 
@@ -212,8 +242,9 @@ class _Writer(Reading, Listing, Telling):
                     if not active.isdisjoint(node.operands):
                         active.update(filter(moves, node.results))
                 elif isinstance(node, Loop | Again):
-                    loop = self.facts[node.label].loop
-                    for p, a in zip(loop.parameters, node.arguments, strict=True):
+                    arms = self.joins.get(node.label)
+                    head = self.facts[node.label].loop if arms is None else arms.join
+                    for p, a in zip(head.parameters, node.arguments, strict=True):
                         if a in active and is_inexact(p.type.dtype):
                             active.add(p)
         return active
@@ -229,11 +260,18 @@ class _Writer(Reading, Listing, Telling):
 
         return finish
 
-    def _sweep(self, path: Sequence[Stretch], at: int, cts: Cotangents, finish: Finish) -> Block:
+    def _sweep(self, path: Path, at: int, cts: Cotangents, finish: Finish) -> Block:
         """The block that goes back from the end of a stretch to the beginning of the path."""
-        cts = self._through(path[at].nodes, cts)
-        if at == 0:
-            return finish(cts)
+        return self._go_back(path, at, Flow(cts), lambda flow: self._in_each(flow, finish))
+
+    def _before_loop(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
+        return self._in_each(
+            flow,
+            lambda cts: self._around(path, at, cts, lambda cts: finish(Flow(cts))),
+        )
+
+    def _around(self, path: Path, at: int, cts: Cotangents, finish: Finish) -> Block:
+        """Goes back through the loop before a stretch, and what stands before that."""
         loop, in_turn = path[at - 1].loop, path[at - 1].in_turn
         assert loop is not None
 
@@ -324,32 +362,6 @@ class _Writer(Reading, Listing, Telling):
             kept[argument] = ct
         return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
 
-    def _uncollect(
-        self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
-    ) -> None:
-        """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
-
-        They come from behind the loop, where the list is read. Those `known_by_now` are in the
-        cotangents of parameters.
-        """
-        made = self.graph.producer.get(array)
-        while isinstance(made, Call) and made.op is collected:
-            array, value, k = made.operands
-            row = self._row(k)
-            first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
-            known = first is None or self._has_rows(ct, first)
-            if value in known_by_now:
-                pass
-            elif value in self.active and known:
-                if value in kept:
-                    raise Unrollable("one array stands in two lists")
-                kept[value] = row_at(ct, k, self.reverse.builder, self._named(value, ct))
-            elif not known and self._may_be_met(ct, k):
-                raise Unrollable("nobody knows which items of a list gradients flow to")
-            made = self.graph.producer.get(array)
-        if array is rows:
-            kept[rows] = ct
-
     def _turns(
         self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
@@ -380,33 +392,6 @@ class _Writer(Reading, Listing, Telling):
         return self._if_any(
             loop, count, lambda: self._single(facts, count, cts, then, peeled), lambda: then(cts)
         )
-
-    def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
-        """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
-        loop = facts.loop
-        self.begun.pop(loop.label, None)
-        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        found = self._begun_with_rows(loop, cts)
-        for way in range(len(facts.turns)) if found else ():
-            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
-            flowing = self._flowing(facts, way, held)
-            found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
-        turn = self._dim(count + -1), self._dim(count)
-        found = {
-            p: b for p, b in found.items() if p in cts or self._have_rows(loop, b.rows, turn, cts)
-        }
-        if not found:
-            return cts
-        self.begun[loop.label] = found
-        behind = dict(cts)
-        for parameter, begun in found.items():
-            last = self._written(count + (begun.first - 1))
-            ct = row_at(cts[begun.rows], last, self.reverse.builder, self._named(parameter, last))
-            if parameter in cts:
-                ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
-            behind[parameter] = ct
-            behind.pop(self._teller(parameter), None)
-        return behind
 
     def _if_any(
         self,
@@ -565,6 +550,8 @@ class _Writer(Reading, Listing, Telling):
                 nodes: Iterable[Node] = stretch.nodes
                 if stretch.loop is not None:
                     nodes = (*nodes, stretch.loop, *walk([stretch.loop]))
+                if stretch.join is not None and not stretch.in_body:
+                    nodes = (*nodes, *walk(stretch.join.body.nodes))
                 for node in nodes:
                     found.update(v for v in node.operands if v in self.active)
             found.update(v for v in again.arguments if v in self.active)
@@ -715,6 +702,11 @@ class _Writer(Reading, Listing, Telling):
         nodes = set_once(turn, empty, self.graph.sizes, ahead)
         turn = replace(turn, nodes=nodes)
         return without_resets(turn, list(parameters.values()), after, is_zero)
+
+    def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
+        """Raises `Unrollable` where turns need items that may have no cotangent."""
+        if self._lacking(facts, (0, self._dim(count)), begun):
+            raise Unrollable("gradients flow to some items of a list alone")
 
     def _named(self, value: Value, ct: Value) -> Origin:
         """The origin of a parameter for the cotangent of a value."""

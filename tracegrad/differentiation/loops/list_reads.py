@@ -9,7 +9,7 @@ alone that are known to have one (`Rows`), by the numbers that other loops count
 from __future__ import annotations
 
 from collections import Counter as Counted
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -41,6 +41,7 @@ from tracegrad.differentiation.loops.residuals import Facts
 from tracegrad.differentiation.loops.row_numbers import Row, Span, minus, row_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.errors import TraceError
+from tracegrad.ops.elementwise.ufuncs import add
 from tracegrad.ops.python_lists import AT_ROW, array_list, collected, length, list_item
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
@@ -211,6 +212,20 @@ class Listing:
         raise NotImplementedError
 
     def _named(self, value: Value, ct: Value) -> Origin:
+        raise NotImplementedError
+
+    def _written(self, number: Number) -> Value:
+        raise NotImplementedError
+
+    def _teller(self, value: Value) -> Value:
+        raise NotImplementedError
+
+    def _carried(self, facts: Facts) -> set[Value]:
+        raise NotImplementedError
+
+    def _flowing(
+        self, facts: Facts, turn: int, mine: Cotangents, sure: bool = False
+    ) -> list[Cotangents]:
         raise NotImplementedError
 
     def _looked_at(
@@ -518,10 +533,58 @@ class Listing:
             if not apart:
                 raise Unrollable("nobody knows whether gradients flow to an item of a list")
 
-    def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
-        """Raises `Unrollable` where turns need items that may have no cotangent."""
-        if self._lacking(facts, (0, self._dim(count)), begun):
-            raise Unrollable("gradients flow to some items of a list alone")
+    def _uncollect(
+        self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
+    ) -> None:
+        """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
+
+        They come from behind the loop, where the list is read. Those `known_by_now` are in the
+        cotangents of parameters.
+        """
+        made = self.graph.producer.get(array)
+        while isinstance(made, Call) and made.op is collected:
+            array, value, k = made.operands
+            row = self._row(k)
+            first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
+            known = first is None or self._has_rows(ct, first)
+            if value in known_by_now:
+                pass
+            elif value in self.active and known:
+                if value in kept:
+                    raise Unrollable("one array stands in two lists")
+                kept[value] = row_at(ct, k, self.reverse.builder, self._named(value, ct))
+            elif not known and self._may_be_met(ct, k):
+                raise Unrollable("nobody knows which items of a list gradients flow to")
+            made = self.graph.producer.get(array)
+        if array is rows:
+            kept[rows] = ct
+
+    def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
+        """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
+        loop = facts.loop
+        self.begun.pop(loop.label, None)
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        found = self._begun_with_rows(loop, cts)
+        for way in range(len(facts.turns)) if found else ():
+            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
+            flowing = self._flowing(facts, way, held)
+            found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
+        turn = self._dim(count + -1), self._dim(count)
+        found = {
+            p: b for p, b in found.items() if p in cts or self._have_rows(loop, b.rows, turn, cts)
+        }
+        if not found:
+            return cts
+        self.begun[loop.label] = found
+        behind = dict(cts)
+        for parameter, begun in found.items():
+            last = self._written(count + (begun.first - 1))
+            ct = row_at(cts[begun.rows], last, self.reverse.builder, self._named(parameter, last))
+            if parameter in cts:
+                ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
+            behind[parameter] = ct
+            behind.pop(self._teller(parameter), None)
+        return behind
 
 
 def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:

@@ -156,7 +156,7 @@ class Telling:
 
         None where these are many, or where all would be had after a few turns.
         """
-        if len(facts.turns) == 1 or facts.loop.label in self.segments:
+        if not facts.several_ways or facts.loop.label in self.segments:
             return None
         turns, every = range(len(facts.turns)), dict(mine)
         lacking: dict[Value, None] = {}

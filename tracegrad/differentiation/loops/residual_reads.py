@@ -17,6 +17,7 @@ from codegen.ir import (
     Constant,
     Counter,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -69,7 +70,7 @@ class Reading:
         """A turn's backward, which reads the turn's values where turn `k` left them."""
         block = _without_unread(self.graph.sizes, block)
         made = {r for node in walk(block.nodes) for r in node.results}
-        read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
+        read = dict.fromkeys(v for v in read_in(block) if v in facts.own and v not in made)
         new: dict[Value, Value] = {}
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             for value in read:
@@ -97,7 +98,7 @@ class Reading:
                 if value not in facts.saved and not self.dry:
                     facts.saved[value] = facts.keeps(Value(LIST, self._list_name(value)))
                 listed = facts.saved.get(value) or Value(LIST)
-                new[value] = self._item(listed, self._written(k), value.type, value.origin)
+                new[value] = self._item(listed, self._written(k), value.type, self._named_in(value))
         return new[value]
 
     def _parameter_of(self, facts: Facts, way: int, value: Value) -> Value | None:
@@ -124,7 +125,15 @@ class Reading:
         return self._item(listed, place, value.type, value.origin)
 
     def _list_name(self, value: Value) -> Origin:
-        return Origin(f"{value.origin.name or 'value'}_saved", True)
+        return Origin(f"{self._named_in(value).name or 'value'}_saved", True)
+
+    def _named_in(self, value: Value) -> Origin:
+        """The origin of a value that is kept: what an ``if`` looks at gets a name."""
+        if value.origin.name is None and value.type.dtype == "bool":
+            named = value.origin.named("holds", True)
+            self.reverse.names[value] = named
+            return named
+        return value.origin
 
     def _is_free(self, facts: Facts, value: Value) -> bool:
         """Whether a value of a turn costs nothing to compute again."""
@@ -284,15 +293,15 @@ def _blocks_in(block: Block) -> Iterator[Block]:
 
 def _without(block: Block, dead: Set[Node]) -> Block:
     nodes = [node for node in block.nodes if node not in dead]
-    if nodes and isinstance(last := nodes[-1], Branch | Loop):
+    if nodes and isinstance(last := nodes[-1], Branch | Loop | Join):
         nodes[-1] = replace(last, blocks=tuple([_without(b, dead) for b in last.blocks]))
     return replace(block, nodes=tuple(nodes))
 
 
-def _read_in(block: Block) -> Iterator[Value]:
+def read_in(block: Block) -> Iterator[Value]:
     """What a block reads, in order."""
     for node in block.nodes:
         yield from node.operands
         for inner in inner_blocks(node):
-            yield from _read_in(inner)
+            yield from read_in(inner)
     yield from block.outputs

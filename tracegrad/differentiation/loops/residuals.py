@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from codegen.ir import Again, Block, Branch, Builder, Graph, Loop, Node, Value, walk
+from codegen.ir import Again, Block, Branch, Builder, Graph, Join, Loop, Node, Value, walk
 from codegen.types import weak
+from tracegrad.differentiation.joined_cotangents import JoinFacts, Path
 from tracegrad.ops.elementwise.ufuncs import add
 from tracegrad.ops.python_lists import appended, new_list
 
 INT = weak("int")
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Straight code on a path, then the loop that it enters, if any, and whether by the turn."""
-
-    nodes: tuple[Node, ...]
-    loop: Loop | None = None
-    in_turn: bool = False
 
 
 @dataclass
@@ -33,7 +26,7 @@ class Facts:
     loop: Loop
     own: set[Value]  # what changes from turn to turn: all that its turn makes
     around: tuple[Facts, ...] = ()  # the loops that it stands in the turns of
-    turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
+    turns: list[tuple[Again, Path]] = field(default_factory=list)
     saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
     carried: dict[Value, Value] = field(default_factory=dict)
     """The list of each parameter that is kept: its first value, and that after each turn."""
@@ -42,6 +35,12 @@ class Facts:
     which: Value | None = None  # the list that tells which way each turn went
     count: Value | None = None  # a parameter that counts the turns
 
+    @property
+    def several_ways(self) -> bool:
+        """Whether there are several ways through a turn, or through an ``if`` in it."""
+        paths = [path for _, path in self.turns]
+        return len(paths) > 1 or any(s.join is not None for path in paths for s in path)
+
     def keeps(self, value: Value) -> Value:
         """A list, or a count, of the forward: turns of loops around make one each."""
         for facts in self.around:
@@ -49,15 +48,33 @@ class Facts:
         return value
 
 
+class Arms(Protocol):
+    """What writes the arms of joins, which leave what is read behind them."""
+
+    joins: dict[object, JoinFacts]
+
+    def keeping(self, join: Join, blocks: tuple[Block, ...]) -> Join: ...
+
+    def leaving(self, again: Again) -> list[Node]: ...
+
+
 class Tapes:
-    """The forward, which leaves what backwards read; `ends` are those behind its returns."""
+    """The forward, which leaves what backwards read; `ends` are those behind its returns.
+
+    `arms` writes what joins keep.
+    """
 
     def __init__(
-        self, graph: Graph, facts: Mapping[object, Facts], ends: Mapping[Block, Block]
+        self,
+        graph: Graph,
+        facts: Mapping[object, Facts],
+        ends: Mapping[Block, Block],
+        arms: Arms | None = None,
     ) -> None:
         self.graph = graph
         self.facts = facts
         self.ends = ends
+        self.arms = arms
 
     def rebuilt(self, block: Block, lists: dict[Value, Value]) -> Block:
         """The block whose loops keep what is read later, with the backwards behind its returns.
@@ -72,6 +89,11 @@ class Tapes:
                 return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
             case Loop():
                 return replace(block, nodes=(*nodes, *self._keeping(last, lists)))
+            case Join() if self.arms is not None:
+                inner = tuple([self.rebuilt(b, lists) for b in last.blocks])
+                return replace(block, nodes=(*nodes, self.arms.keeping(last, inner)))
+            case Again() if self.arms is not None and last.label in self.arms.joins:
+                return replace(block, nodes=(*nodes, *self.arms.leaving(last)))
             case Again():
                 return replace(block, nodes=(*nodes, *self._leaving(last, lists)))
         end = self.ends[block]
@@ -130,6 +152,9 @@ class Tapes:
         found = set(facts.loop.results)
         for stretch in facts.turns[way][1]:
             found.update(r for node in stretch.nodes for r in node.results)
+            if stretch.join is not None and not stretch.in_body and self.arms is not None:
+                found.update(stretch.join.parameters)
+                found.update(self.arms.joins[stretch.join.label].kept.values())
             if stretch.loop is not None:
                 inner = self.facts[stretch.loop.label]
                 found.update(stretch.loop.parameters, self._listed(inner))

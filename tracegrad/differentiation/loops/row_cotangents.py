@@ -17,6 +17,8 @@ from codegen.ir import (
     Builder,
     Call,
     Constant,
+    Join,
+    Loop,
     Node,
     Value,
     inner_blocks,
@@ -116,10 +118,9 @@ def set_once(
     that is `n` from the first number -0.0, which changes no sum.
     """
     sets: dict[Node, None] = {}
-    ways = _ways(turn.nodes)
-    if len(ways) > 1:
+    if isinstance(turn.nodes[-1], Branch | Join):
         for parameter in empty:
-            sets.update(dict.fromkeys(_first_of_ways(turn, ways, parameter)))
+            sets.update(dict.fromkeys(_OnWays(turn, parameter).first_updates()))
         return _set(turn.nodes, sets.keys(), sizes)
     for parameter in empty:
         updates = turn.updates(parameter)
@@ -141,38 +142,83 @@ def set_once(
     return _set(turn.nodes, sets.keys(), sizes)
 
 
-def _ways(nodes: tuple[Node, ...]) -> list[tuple[Node, ...]]:
-    """The ways through a turn, each with all its nodes."""
-    last = nodes[-1] if nodes else None
-    if not isinstance(last, Branch):
-        return [nodes]
-    return [(*nodes[:-1], *way) for block in last.blocks for way in _ways(block.nodes)]
+class _Other(Exception):
+    """Something else is done to a parameter than updates of one row."""
 
 
-def _first_of_ways(turn: Turns, ways: Sequence[tuple[Node, ...]], parameter: Value) -> list[Call]:
-    """In each way through a turn the first update of a parameter, where all are of one row.
+class _OnWays:
+    """The updates of a parameter's rows on the ways through a turn, to the next one."""
 
-    That is a row which no other turn meets.
-    """
-    found: list[Call] = []
-    rows: set[tuple[int, int] | None] = set()
-    for nodes in ways:
-        way = replace(turn, nodes=nodes)
-        if any(parameter in node.operands for node in _again(way)):
-            continue
-        updates = way.updates(parameter)
-        if updates is None:
+    def __init__(self, turn: Turns, parameter: Value) -> None:
+        self.block = Block(turn.nodes)
+        self.turn = replace(turn, nodes=tuple(walk(turn.nodes)))
+        self.parameter = parameter
+        self.updates: list[Call] = []
+        self.first: list[Call] = []
+        self.arrived: dict[object, list[tuple[list[int], Value, bool | None]]] = {}
+
+    def first_updates(self) -> list[Call]:
+        """On each way the first update, where all are of one row, which no other turn meets."""
+        try:
+            self._through(self.block, self.parameter, False)
+        except _Other:
             return []
-        rows.update(way.row(update.operands[2]) for update in updates)
-        found.append(updates[0])
-    (row,) = rows if len(rows) == 1 else (None,)
-    if row is None or row[0] < 1 or row[0] * turn.lowest + row[1] < 0:
-        return []
-    return found
+        rows = {self.turn.row(update.operands[2]) for update in self.updates}
+        (row,) = rows if len(rows) == 1 else (None,)
+        if row is None or row[0] < 1 or row[0] * self.turn.lowest + row[1] < 0:
+            return []
+        return self.first
 
+    def _through(self, block: Block, value: Value, met: bool | None) -> None:
+        """Goes through a block, with what the parameter has become, and whether a row was met.
 
-def _again(way: Turns) -> list[Again]:
-    return [n for n in way.nodes if isinstance(n, Again) and n.label is way.label]
+        None where some ways have met one.
+        """
+        for node in block.nodes:
+            read = any(v is value for v in node.operands)
+            if isinstance(node, Again):
+                self._ends(node, value, met)
+            elif isinstance(node, Call) and read:
+                value, met = self._updated(node, value, met), True
+            elif isinstance(node, Join):
+                self._through(node.body, value, met)
+                value, met = self._behind(node, value, met)
+                self._through(node.after, value, met)
+            elif read or isinstance(node, Loop):
+                raise _Other
+            elif isinstance(node, Branch):
+                for inner in node.blocks:
+                    self._through(inner, value, met)
+
+    def _updated(self, call: Call, value: Value, met: bool | None) -> Value:
+        alike = not self.updates or call.attributes == self.updates[0].attributes
+        only = sum(v is value for v in call.operands) == 1 and call.operands[0] is value
+        if call.op not in (add_at, subtract_at) or len(call.operands) != 3 or not (alike and only):
+            raise _Other
+        if met is None:
+            raise _Other
+        if not met:
+            self.first.append(call)
+        self.updates.append(call)
+        return call.results[0]
+
+    def _ends(self, again: Again, value: Value, met: bool | None) -> None:
+        places = [i for i, v in enumerate(again.arguments) if v is value]
+        if again.label is not self.turn.label:
+            self.arrived.setdefault(again.label, []).append((places, value, met))
+        elif len(places) != 1:
+            raise _Other
+
+    def _behind(self, join: Join, before: Value, met: bool | None) -> tuple[Value, bool | None]:
+        """What the parameter is behind a join, and whether a row was met."""
+        arrived = self.arrived.pop(join.label, [])
+        if all(not places and value is before for places, value, _ in arrived):
+            return before, met
+        places, _, met = arrived[0]
+        if len(places) != 1 or any(other != places for other, _, _ in arrived):
+            raise _Other
+        alike = all(other is met for _, _, other in arrived)
+        return join.parameters[places[0]], met if alike else None
 
 
 def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ...]:
@@ -185,7 +231,7 @@ def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ..
             if node.op is subtract_at:
                 value = _negated(value, changed, sizes)
             node = replace(node, op=set_at, operands=(x, value, index))
-        elif isinstance(node, Branch):
+        elif isinstance(node, Branch | Join):
             blocks = [replace(b, nodes=_set(b.nodes, sets, sizes)) for b in node.blocks]
             node = replace(node, blocks=tuple(blocks))
         changed.append(node)

@@ -21,7 +21,7 @@ from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Way, limb_of, merged
+from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
@@ -230,18 +230,27 @@ class Closing(Holding):
         after = [node for node in builder.nodes[head.begin :] if node not in head.further]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
-            if parameter.type == WIDE and argument.type != WIDE:
-                nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
-                builder.call(add_values, (argument, nothing), parameter.origin)
-            else:
-                builder.call(handed, (argument,), parameter.origin)
-            builder.append(replace(builder.nodes.pop(), results=(parameter,)))
+            self._is_now(parameter, argument)
         begin = len(builder.nodes)
         for node in after:
-            builder.append(node)
+            if isinstance(node, Meet):  # one arm alone is known
+                for parameter, argument in zip(node.results, node.arguments, strict=True):
+                    self._is_now(parameter, argument)
+            else:
+                builder.append(node)
         self._define_index(head, head.index, begin, 0 if head.whole else 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
+
+    def _is_now(self, parameter: Value, argument: Value) -> None:
+        """A parameter is recorded as what it was given."""
+        builder = self.trace.builder
+        if parameter.type == WIDE and argument.type != WIDE:
+            nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
+            builder.call(add_values, (argument, nothing), parameter.origin)
+        else:
+            builder.call(handed, (argument,), parameter.origin)
+        builder.append(replace(builder.nodes.pop(), results=(parameter,)))
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
@@ -620,7 +629,7 @@ class Closing(Holding):
             same = Same(self.trace, ())
             same.found.update(zip(arguments, cycle.arguments, strict=True))
             test = body[-size:]
-            if any(isinstance(node, Check | Entry) for node in test[:-1]):
+            if any(isinstance(node, Check | Entry | Meet) for node in test[:-1]):
                 continue
             before = nodes[-size:]
             if not (

@@ -291,6 +291,7 @@ class Lists(Tails, Filling, Uniforms):
             if all(
                 _row_in(way.nodes, known.parameter) is way.arguments[at]
                 for way in head.cycle.ways  # type: ignore[union-attr]
+                if way.arguments is not None
             ):
                 return self.loops.held(head.frame, slot)
         return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from codegen.ir import Value
 from codegen.types import weak
+from tracegrad.machine.translation import program_of
 from tracegrad.tracing.path_tree import Cycle
 from tracegrad.world.loops.written_places import Place
 
@@ -110,6 +112,22 @@ class Head:
         frame = self.frame.back
         while frame is not None:
             self.depth, frame = self.depth + 1, frame.back
+
+
+@lru_cache(maxsize=256)
+def turn_of(code: CodeType, target: int) -> range:
+    """The instructions of a turn that begins with one, this included."""
+    instructions = program_of(code).instructions
+    back = [i for i, x in enumerate(instructions) if "BACKWARD" in x.name and x.arg == target]
+    return range(target, max(back, default=target) + 1)
+
+
+@lru_cache(maxsize=256)
+def whiles(code: CodeType) -> tuple[int, ...]:
+    """Where the turns of loops begin that no iterator counts."""
+    instructions = program_of(code).instructions
+    heads = {x.arg for x in instructions if "BACKWARD" in x.name}
+    return tuple(sorted(i for i in heads if instructions[i].name != "FOR_ITER"))
 
 
 def _moved(slot: Slot, made: Mapping[int, Any]) -> Slot:

@@ -20,7 +20,7 @@ from tracegrad.ops.python_lists import collected, list_item
 from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import LEAF, record
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import Cycle, Entry, Limb, outcome_key, turn_of
+from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending
 
@@ -84,6 +84,8 @@ class Walk:
         self.heads: dict[Cycle, Head] = {}
         self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
         self.collecting: set[Value] = set()  # arrays that stand for lists to which turns append
+        self.meeting: dict[Joint, tuple[Check, Limb]] = {}
+        """The looks of the turn whose arms have not met yet, in order."""
         self.straight = False  # turns are run on arrays, and leave no tape
         self.active: set[Value] = set()  # then: to which a gradient would flow
         self._outer: dict[Value, Any] = {}
@@ -107,7 +109,7 @@ class Walk:
     def forget(self) -> None:
         """No loop runs any more."""
         self.levels.clear()
-        for known in (self.values, self.tensors, self._outer, self._attributes):
+        for known in (self.values, self.tensors, self._outer, self._attributes, self.meeting):
             known.clear()  # type: ignore[attr-defined]
         self.active.clear()
 
@@ -123,8 +125,8 @@ class Walk:
         self.trace.builder.append(Entry(cycle, True))
         return level
 
-    def run(self) -> Limb | Level | None:
-        """Goes on with the next turn of the innermost loop.
+    def run(self, behind: bool = False) -> Limb | Level | None:
+        """Goes on with the next turn of the innermost loop, or `behind` where arms have met in one.
 
         None where the outermost one comes to its end; a loop, where nobody knows what follows it; a
         limb where its look ends otherwise than before.
@@ -132,7 +134,7 @@ class Walk:
         self._find_limbs()
         self._functions.clear()
         nodes = self.trace.builder.nodes
-        limb: Limb | Level | None = self._next()
+        limb: Limb | Level | None = self._here() if behind else self._next()
         while isinstance(limb, Limb):
             if self.straight:
                 self._compute(limb)
@@ -146,8 +148,13 @@ class Walk:
                 arm = limb.arms.get(outcome_key(outcome))
                 if arm is None:
                     return limb
-                nodes.append(Check(limb.look.operand, "bool", outcome, limb.look.origin))
+                look = Check(limb.look.operand, "bool", outcome, limb.look.origin)
+                nodes.append(look)
+                if limb.joint is not None:
+                    self.meeting[limb.joint] = look, limb
                 limb = arm[1]
+            elif limb.meets is not None:
+                limb = self._meet(*limb.meets)
             elif limb.cycle is not None:
                 limb = self._enter(limb, limb.cycle)
             else:
@@ -162,14 +169,33 @@ class Walk:
         for level in self.levels:
             known: Limb | None = None
             if above is not None:
-                known = _limb_at(above.limb, nodes[above.entered + 1 : level.entered])
+                known = _limb_at(above.limb, nodes[above.entered + 1 : level.entered], {})
             if known is None or known.cycle is not level.cycle:
                 known = Limb((), cycle=level.cycle, turn=turn_of(level.cycle))
             above, level.limb = level, known
 
+    def _here(self) -> Limb:
+        """Where a path through a turn of the innermost loop has led."""
+        level = self.levels[-1]
+        self.meeting.clear()
+        limb = _limb_at(level.limb, self.trace.builder.nodes[level.entered + 1 :], self.meeting)
+        assert limb is not None
+        return limb
+
+    def _meet(self, joint: Joint, arguments: tuple[Value, ...]) -> Limb:
+        """What is behind the look of which an arm comes to where they meet."""
+        if not self.straight:
+            given = zip(joint.parameters, arguments, strict=True)
+            self.values.update([(p, _handed(p.type, self.value(v))) for p, v in given])
+        look, limb = self.meeting.pop(joint)
+        self.trace.builder.append(Meet(joint, arguments, look))
+        assert limb.after is not None
+        return limb.after
+
     def _next(self) -> Limb | Level | None:
         """The next turn of the innermost loop, or what follows it."""
         level = self.levels[-1]
+        self.meeting.clear()
         counter = level.cycle.counter
         if counter is None:
             return level.limb.turn
@@ -266,7 +292,7 @@ class Walk:
         return None if of is None else pending(found, of)
 
     def _compute(self, limb: Limb) -> None:
-        function = self._functions.get((limb.nodes, limb.again))
+        function = self._functions.get((limb.nodes, limb.again, limb.meets))
         if function is None:
             calls = [n for n in limb.nodes if type(n) is Call and n.op is not collected]
             rows = [n for n in limb.nodes if type(n) is Call and self._collects(n)]
@@ -275,11 +301,14 @@ class Walk:
                 cycle, arguments = limb.again
                 pairs = zip(cycle.parameters, arguments, strict=True)
                 moves = [pair for pair in pairs if not self._is_rows(pair[1])]
+            if limb.meets is not None:
+                joint, arguments = limb.meets
+                moves = [*zip(joint.parameters, arguments, strict=True)]
             made = function_of(
                 *(calls, moves, [n.operands[1] for n in rows]),
                 *(self.values, self.value, self.trace.concrete),
             )
-            function = self._functions[limb.nodes, limb.again] = made, rows
+            function = self._functions[limb.nodes, limb.again, limb.meets] = made, rows
         for node, x in zip(function[1], function[0](self.values), strict=True):
             row = wrap(x)
             row._node = self.node_of(node.operands[1], x)
@@ -337,8 +366,13 @@ def _of_type(type_: Any, x: Any) -> Any:
     return x
 
 
-def _limb_at(loop: Limb, nodes: Sequence[Any]) -> Limb | None:
-    """Where a path through a turn leads; None where it is not known."""
+def _limb_at(
+    loop: Limb, nodes: Sequence[Any], meeting: dict[Joint, tuple[Check, Limb]]
+) -> Limb | None:
+    """Where a path through a turn leads; None where it is not known.
+
+    `meeting` gets the looks on it whose arms have not met.
+    """
     limb, at = loop.turn, 0
     while limb is not None:
         end = at + len(limb.nodes)
@@ -351,7 +385,13 @@ def _limb_at(loop: Limb, nodes: Sequence[Any]) -> Limb | None:
             case Check():
                 arm = limb.arms.get(outcome_key(node.outcome))
                 same = limb.look is not None and limb.look.operand is node.operand
+                if limb.joint is not None:
+                    meeting[limb.joint] = node, limb
                 limb = arm[1] if arm is not None and same else None
+            case Meet(joint):
+                limb = meeting.pop(joint)[1].after if joint in meeting else None
+                if at == len(nodes):
+                    return limb
             case Entry(cycle, in_turn):
                 known = limb.cycle is cycle
                 limb = (limb.turn if in_turn else limb.after) if known else None

@@ -30,7 +30,7 @@ from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.elementwise.ufuncs import add
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import Entry, Way
+from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.filled_lists import KEEPING
@@ -46,6 +46,8 @@ from tracegrad.world.loops.loop_heads import (
     Head,
     ManyTurns,
     Unclosed,
+    turn_of,
+    whiles,
 )
 from tracegrad.world.loops.loop_runner import Level, Walk, untraced
 from tracegrad.world.loops.resumption import Keeper, Return, Seat
@@ -80,6 +82,7 @@ class Loops(Closing):
         self.lengths = Lengths(self, target == "numpy")
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
+        self.stood: Limb | None = None  # that ends in the look that the frames were put back to
         self.closed = []
         self.states = {} if states is None else states
         self.wide, self.frozen = {}, {}
@@ -455,6 +458,8 @@ class Loops(Closing):
                 raise ManyTurns
             self.patience = self.patience and self.patience - 1
             return target
+        if self.world.joins is not None:
+            self.world.joins.ends_turn(frame, target)
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
             return target
@@ -484,6 +489,34 @@ class Loops(Closing):
             return self._run(head)
         self._give_up(head)
         return target
+
+    @property
+    def recorded(self) -> Head | None:
+        """The innermost loop, where a turn of it is being recorded that may stand for others."""
+        head = next(reversed(self.heads.values()), None)
+        if head is None or (head.cycle is None and not head.open):
+            return None
+        around = self.walk.levels[-1].head if self.walk.levels else None
+        return head if head.cycle is None or around is head else None
+
+    def begins_unseen(self, frame: Any) -> bool:
+        """Whether a frame, or one around, is in the first turn of a ``while`` of which nobody has
+        told."""
+        while frame is not None:
+            for target in whiles(frame.code):
+                known = (id(frame), target) in self.heads
+                tried = known or target in self.unclosed.get(frame.code, ())
+                if not tried and frame.index in turn_of(frame.code, target):
+                    return True
+            frame = frame.back
+        return False
+
+    @property
+    def done(self) -> tuple[int, ...]:
+        """What grows where a turn does more than to change variables."""
+        changes = sum(head.changes for head in self.heads.values())
+        places = len(self.places), len(self.written), len(self.lists.log)
+        return self.changes, changes, len(self.walk.heads), *places
 
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
@@ -570,15 +603,33 @@ class Loops(Closing):
 
     def _run(self, head: Head) -> int:
         """Runs what was recorded until nobody knows how it goes on; where the frame does."""
-        walk = self.walk
         for slot, parameter in head.parameters.items():
-            walk.values[parameter] = untraced(held(head.frame, slot))
+            self.walk.values[parameter] = untraced(held(head.frame, slot))
+        return self._walk(False)
+
+    def goes_on(self, meet: Meet, tensors: Sequence[Tensor]) -> int:
+        """A turn comes by a new arm to where others meet, and goes on as they did."""
+        level, nodes = self.walk.levels[-1], self.trace.builder.nodes
+        whole = tuple(nodes[level.entered + 1 :])
+        if not self._returns(level.head, whole):
+            self._refuse(
+                level.head, "a value is looked at where the function cannot be put back to"
+            )
+            return int(self.world.machine.frame.index)
+        pairs = zip(meet.joint.parameters, tensors, strict=True)
+        self.walk.values.update([(parameter, untraced(x)) for parameter, x in pairs])
+        self._add(level.cycle, Way(whole, None))
+        self._forget(whole)
+        return self._walk(True)
+
+    def _walk(self, behind: bool) -> int:
+        walk = self.walk
         straight = self._is_straight()
         walk.begin(straight)
         self.untaped |= walk.straight
         before = STATE.update(trace=None, machine=None)
         try:
-            found = walk.run()
+            found = walk.run(behind)
         except Exception:
             STATE.update(**before)
             return self._before_turn()
@@ -590,6 +641,7 @@ class Loops(Closing):
             self.trace.builder.append(Entry(found.cycle, False))
             return self._return(found.head.seat, found)
         assert found.look is not None
+        self.stood = found
         return self._return(self.seats[found.look.operand])
 
     def _return(self, seat: Seat, left: Level | None = None) -> int:
@@ -617,6 +669,8 @@ class Loops(Closing):
             self.trace.operands = walk.notes
             if left is not None:
                 self.lists.finish(left.head, left.head.peeled)
+            elif self.world.joins is not None and walk.levels:
+                self.world.joins.resumes(walk.meeting, frames, walk.levels[0].head.depth)
             if left is not None and not inner:
                 walk.levels = []
             if len(frames) > 1:
@@ -681,7 +735,8 @@ class Loops(Closing):
         arguments = self._ending(head, level.entered + 1)
         whole = tuple(nodes[level.entered + 1 :])
         body = None if arguments is None else self._without_test(cycle, whole, arguments)
-        if arguments is None or body is None or len(cycle.ways) == MOST_WAYS:
+        whole_ways = [way for way in cycle.ways if way.arguments is not None]
+        if arguments is None or body is None or len(whole_ways) == MOST_WAYS:
             if arguments is None:
                 self._learn(head)
             if head.iterator is not None and (arguments is not None or not self._follow(level)):

@@ -18,7 +18,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_lists import collected
 from tracegrad.tape.tape import Node, record
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.path_tree import Cycle, Entry
+from tracegrad.tracing.path_tree import Cycle, Entry, Meet
 
 
 class Taped(BaseException):
@@ -56,20 +56,22 @@ def active(cycles: Sequence[Cycle], before: Mapping[Value, Any]) -> set[Value]:
     while True:
         known = len(found)
         for cycle in cycles:
-            _hand(cycle, cycle.arguments, found)
+            _hand(cycle.parameters, cycle.arguments, found)
             for way in cycle.ways:
                 for node in way.nodes:
                     if isinstance(node, Entry):
-                        _hand(node.cycle, node.cycle.arguments, found)
+                        _hand(node.cycle.parameters, node.cycle.arguments, found)
+                    elif isinstance(node, Meet):
+                        _hand(node.joint.parameters, node.arguments, found)
                     elif isinstance(node, Call) and not found.isdisjoint(node.operands):
                         found.update(node.results if node.op.differentiable else ())  # type: ignore[attr-defined]
-                _hand(cycle, way.arguments, found)
+                _hand(cycle.parameters, way.arguments or (), found)
         if len(found) == known:
             return found
 
 
-def _hand(cycle: Cycle, arguments: Sequence[Value], found: set[Value]) -> None:
-    found.update(p for p, a in zip(cycle.parameters, arguments, strict=False) if a in found)
+def _hand(parameters: Sequence[Value], arguments: Sequence[Value], found: set[Value]) -> None:
+    found.update(p for p, a in zip(parameters, arguments, strict=False) if a in found)
 
 
 def function_of(

@@ -20,7 +20,7 @@ from tracegrad.ops.elementwise.ufuncs import (
 )
 from tracegrad.ops.python_lists import array_list, handed, list_item
 from tracegrad.ops.shape.indexing import element, gather, getitem_basic
-from tracegrad.tracing.path_tree import Cycle, Entry, Way
+from tracegrad.tracing.path_tree import Cycle, Entry, Limb, Meet, turn_of
 
 
 def renamed(node: Any, new: dict[Value, Value]) -> Any:
@@ -115,6 +115,7 @@ class Same:
         self.open = set(parameters)
         self.found: dict[Value, Value] = {}
         self.numbers: dict[Value, Any] = {}  # of the one turn that are numbers in the other
+        self.stands: dict[Value, Value] = {}  # where the arms of one turn alone meet
 
     def knows(self, value: Value, number: Any) -> None:
         """A value stands for a number of Python, which the other turn did not record."""
@@ -122,10 +123,11 @@ class Same:
 
     def _is_known(self, node: Any) -> bool:
         """Whether a step is made of such numbers alone: then Python has taken it unseen."""
-        if not self.numbers or isinstance(node, Entry):
+        if not self.numbers or isinstance(node, Entry | Meet):
             return False
-        numbers = [self._number(v) for v in node.operands]
-        if None in numbers or all(v not in self.numbers for v in node.operands):
+        operands = [self._plain(v) for v in node.operands]
+        numbers = [self._number(v) for v in operands]
+        if None in numbers or all(v not in self.numbers for v in operands):
             return False
         if isinstance(node, Check):
             return node.look == "bool" and node.outcome is bool(numbers[0])
@@ -148,11 +150,22 @@ class Same:
         constant = self.trace.builder.constant_of(value)
         return None if constant is None or not value.type.weak else constant.value
 
+    def _plain(self, value: Value) -> Value:
+        """What was handed on where arms meet, by its name before."""
+        while value in self.stands:
+            value = self.stands[value]
+        return value
+
     def sequences(self, body: Sequence[Any], turn: Sequence[Any]) -> bool:
+        """Whether two turns do the same; where arms meet in one of them alone says nothing."""
         steps = [node for node in body if not isinstance(node, Constant)]
         others = [node for node in turn if not isinstance(node, Constant)]
+        meet = any(isinstance(node, Meet) for node in others)
         left = iter(others)
         for step in steps:
+            if isinstance(step, Meet) and not meet:
+                self.stands.update(zip(step.joint.parameters, step.arguments, strict=True))
+                continue
             if self._is_known(step):
                 continue
             other = next(left, None)
@@ -163,6 +176,8 @@ class Same:
     def nodes(self, a: Any, b: Any) -> bool:
         if isinstance(a, Entry) and isinstance(b, Entry):
             return a.in_turn is b.in_turn and self._cycles(a.cycle, b.cycle)
+        if isinstance(a, Meet) and isinstance(b, Meet):
+            return self._meet(a, b)
         if isinstance(a, Check) and isinstance(b, Check):
             return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
         if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
@@ -177,7 +192,14 @@ class Same:
             self.found[x] = y
         return True
 
+    def _meet(self, a: Meet, b: Meet) -> bool:
+        """Whether arms meet alike in two turns."""
+        alike = len(a.arguments) == len(b.arguments)
+        alike = alike and all(map(self.values, a.arguments, b.arguments))
+        return alike and self._hand_on(a.joint.parameters, b.joint.parameters)
+
     def values(self, a: Value, b: Value) -> bool:
+        a = self._plain(a)
         if a in self.found:
             return self.found[a] is b or self._one_number(self.found[a], b)
         if a in self.open and a not in self.numbers:
@@ -198,6 +220,10 @@ class Same:
 
     def _cycles(self, a: Cycle, b: Cycle) -> bool:
         """Whether two loops are one."""
+        return self._heads(a, b) and self._limbs(turn_of(a), turn_of(b))
+
+    def _heads(self, a: Cycle, b: Cycle) -> bool:
+        """Whether two loops begin alike."""
         one, other = a.counter, b.counter
         if (one is None) is not (other is None) or len(a.parameters) != len(b.parameters):
             return False
@@ -209,24 +235,49 @@ class Same:
             self.found[one.index] = other.index
         if not all(map(self.values, a.arguments, b.arguments)):
             return False
-        if not all(map(self._types, a.parameters, b.parameters)):
-            return False
-        self.found.update(zip(a.parameters, b.parameters, strict=True))
-        left = [*b.ways]
-        for way in a.ways:
-            known = next((other for other in left if self._ways(way, other)), None)
-            if known is None:
-                return False
-            left.remove(known)
-        return not left
+        return self._hand_on(a.parameters, b.parameters)
 
-    def _ways(self, a: Way, b: Way) -> bool:
-        before = dict(self.found)
-        alike = len(a.arguments) == len(b.arguments) and self.sequences(a.nodes, b.nodes)
-        if alike and all(map(self.values, a.arguments, b.arguments)):
-            return True
-        self.found = before
-        return False
+    def _limbs(self, a: Limb, b: Limb) -> bool:
+        """Whether the ways that lead on from two places are the same."""
+        if not self.sequences(a.nodes, b.nodes) or a.arms.keys() != b.arms.keys():
+            return False
+        if a.cycle is None or b.cycle is None:
+            if a.cycle is not b.cycle:
+                return False
+        elif not self._heads(a.cycle, b.cycle):
+            return False
+        if a.look is not None and b.look is not None:
+            same = self.values(a.look.operand, b.look.operand)
+            if a.look.look != b.look.look or not same:
+                return False
+        if not all(self._limbs(a.arms[key][1], b.arms[key][1]) for key in a.arms):
+            return False
+        if (a.joint is None) is not (b.joint is None) or not self._ends(a, b):
+            return False
+        if a.joint and b.joint and not self._hand_on(a.joint.parameters, b.joint.parameters):
+            return False
+        following = [(a.turn, b.turn), (a.after, b.after)]
+        return all(
+            one is other or (one and other and self._limbs(one, other)) for one, other in following
+        )
+
+    def _ends(self, a: Limb, b: Limb) -> bool:
+        """Whether turns, or arms, end alike."""
+        for one, other in ((a.again, b.again), (a.meets, b.meets)):
+            if one is None or other is None:
+                if one is not other:
+                    return False
+                continue
+            if len(one[1]) != len(other[1]) or not all(map(self.values, one[1], other[1])):
+                return False
+        return True
+
+    def _hand_on(self, one: Sequence[Value], other: Sequence[Value]) -> bool:
+        """Has parameters stand for those of the other turn."""
+        if len(one) != len(other) or not all(map(self._types, one, other)):
+            return False
+        self.found.update(zip(one, other, strict=True))
+        return True
 
     def _types(self, a: Value, b: Value) -> bool:
         if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):

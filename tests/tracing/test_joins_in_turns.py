@@ -1,0 +1,232 @@
+"""Loops with several ifs in a turn enter; one loop leaves, whose ifs stand one after another."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from checks import assert_same_bits, run_eagerly, split
+
+import tracegrad as tg
+
+
+def three_ifs(x):
+    s = 0.0
+    for t in range(len(x)):
+        v = x[t]
+        if v > 0:
+            v = v * 2
+        if v > 1:
+            v = np.log(v)
+        if s > 3:
+            s = s * 0.5
+        s = s + v
+    return s
+
+
+def nested_ifs(x):
+    s, n = 0.0, 0
+    for v in x:
+        if v < -2:
+            continue
+        if v > 0:
+            v = v * 2
+            if v > 1:
+                v = np.log(v)
+            elif v > 0.5:
+                v = v + s
+            n += 1
+        elif s > 3:
+            s = s * 0.5
+        s = s + v
+    return s + n
+
+
+def relaxed(v, s):
+    if v > s:
+        return v - s
+    return s * 0.5
+
+
+def helpers_and_inner_loop(x):
+    s = 0.0
+    for v in x:
+        u = relaxed(v, s)
+        if u > 0.2:
+            u = relaxed(s, v)
+        for _ in range(10):
+            if u > 0:
+                u = u * 0.9
+            if u < s:
+                s = s - 0.01
+            else:
+                s = s + 0.01
+        s = s + u
+    return s
+
+
+def a_while(x):
+    s = np.abs(x[0])
+    while s < 50:
+        if s > 10:
+            s = s * 1.5
+        elif s > 5:
+            s = s + 2
+        if s > 20:
+            s = s + x[1] * x[1]
+        s = s + 1
+    return s
+
+
+def begins_anew(x):
+    """What some turns begin anew has no cotangent before: "no cotangent" is not zero."""
+    s, r = 0.0, x[0]
+    for v in x:
+        if v > 0:
+            s = s + v * np.sqrt(r)
+        if s > 2:
+            s = 1.0 * v
+            r = v * v
+    return s
+
+
+def kept_in_arms(x):
+    s = x[0]
+    w = x[1]
+    for t in range(1, len(x)):
+        if x[t] > 0:
+            h = np.sin(x[t] * s)
+            s = s * np.exp(-h * h) + w
+        elif x[t - 1] > 1:
+            s = s - w * x[t - 1]
+        else:
+            s = np.tanh(s)
+        if s > 1:
+            s = s / 2
+    return s
+
+
+def row_beyond_the_end(x):
+    """What an arm alone may read is read in its backward alone."""
+    s = 0.0
+    for t in range(len(x)):
+        v = x[t]
+        if t + 1 < len(x):
+            v = v * x[t + 1]
+        if v > 0:
+            v = np.sin(v * s)
+        s = s + v
+    return s
+
+
+def arrays(x):
+    h = x * 0.1
+    for t in range(len(x)):
+        g = np.tanh(h * x[t])
+        if g.sum() > 0:
+            g = g * x
+        if x[t] > 0.5:
+            h = h * 0.5 + g
+        else:
+            h = g
+    return (h * x).sum()
+
+
+PROGRAMS = [
+    *(three_ifs, nested_ifs, helpers_and_inner_loop, a_while, begins_anew, kept_in_arms),
+    *(row_beyond_the_end, arrays),
+]
+NAMES = [f.__name__ for f in PROGRAMS]
+MET_BY_MANY = {a_while, row_beyond_the_end}
+"""Which update of a turn meets a row first differs: a zero there may have the other sign."""
+
+
+def calls(count=4, size=24):
+    random = np.random.default_rng(1)
+    drawn = [(random.normal(size=size) * 2,) for _ in range(count)]
+    zeros = np.where(np.arange(size) % 3 == 0, -0.0, drawn[0][0])
+    return [*drawn, (np.zeros(size),), (-np.zeros(size),), (zeros,), (drawn[1][0][:9],)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("function", PROGRAMS, ids=NAMES)
+def test_bits_are_those_of_eager(function):
+    f, plain = tg.value_and_grad(function), tg.compile(function)
+    for args in calls():
+        found, wanted = split(f(*args)), run_eagerly(function, args)
+        if function in MET_BY_MANY:
+            found, wanted = ((value, [g + 0.0 for g in ct]) for value, ct in (found, wanted))
+        assert_same_bits(found, wanted)
+        assert_same_bits(([plain(*args)], []), ([function(*args)], []))
+
+
+def code_of(source):
+    lines = [line.strip() for line in source.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("function", [f for f in PROGRAMS if f is not begins_anew])
+def test_what_follows_ifs_stands_once(function):
+    for f in (tg.compile(function), tg.value_and_grad(function)):
+        for args in calls(3):
+            f(*args)
+        code = code_of(f.source(*calls()[0]))
+        lines = inspect.getsource(function).splitlines()
+        ifs = sum(line.strip().startswith(("if ", "elif ")) for line in lines)
+        assert sum(line.startswith(("if ", "elif ")) for line in code) <= 5 * ifs
+        assert "loops that are unrolled" not in f.explain()
+
+
+def with_ifs(count):
+    """A function whose turns have so many ifs."""
+    lines = ["def f(x):", "    s = 0.0", "    for v in x:"]
+    for k in range(count):
+        lines += [f"        if v > {k / 10}:", f"            v = v * {1 + k / 7}"]
+    text = "\n".join([*lines, "        s = s + np.sin(v)", "    return s"])
+    scope = {"np": np}
+    exec(text, scope)
+    return scope["f"]
+
+
+def test_the_source_grows_with_the_ifs_and_not_with_the_ways():
+    lengths = []
+    for count in (4, 8, 12):
+        f = tg.value_and_grad(with_ifs(count))
+        x = np.random.default_rng(count).normal(size=60)
+        f(x)
+        lengths.append(len(code_of(f.source(x))))
+    assert lengths[2] - lengths[1] == lengths[1] - lengths[0] <= 4 * 12
+
+
+@pytest.mark.parametrize("function", [three_ifs, a_while, kept_in_arms])
+def test_second_derivatives(function):
+    x = np.random.default_rng(3).normal(size=10) * 2
+    v = np.random.default_rng(4).normal(size=10)
+    product = tg.grad(lambda x: np.dot(tg.grad(function)(x), v))(x)
+    _, forward = tg.jvp(tg.grad(function), (x,), (v,))
+    np.testing.assert_allclose(product, forward, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(tg.hessian(function)(x) @ v, forward, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [nested_ifs, kept_in_arms, arrays])
+def test_tapes(function):
+    compiled = tg.compile(function)
+    for (x,) in calls(3)[:3]:
+        a, b = (tg.Tensor(x, requires_grad=True) for _ in range(2))
+        compiled(a).backward()
+        function(b).backward()
+        assert_same_bits(([], [a.grad.numpy()]), ([], [b.grad.numpy()]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("backend", ["jax", "numba"])
+@pytest.mark.parametrize("function", [nested_ifs, a_while, begins_anew, kept_in_arms, arrays])
+def test_other_targets(function, backend, monkeypatch):
+    pytest.importorskip(backend)
+    wanted = [tg.value_and_grad(function)(*args) for args in calls(2)[:2]]
+    monkeypatch.setattr(tg.config, "backend", backend)
+    f = tg.value_and_grad(function)
+    for args, expected in zip(calls(2), wanted, strict=False):
+        for a, b in zip(f(*args), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-7, atol=1e-12)

@@ -1,0 +1,531 @@
+"""Goes back through the ifs of a graph whose arms meet.
+
+A path goes through joins, each by one of several ways. Its backward goes the same way back: the
+code behind a join, then the same ``if`` with a way in each of its arms, then what was before; so
+what stands once in the forward stands once in the backward. What a way back reads that an arm has
+made is a further parameter of the join.
+
+"No cotangent" is not zero, and of the elements of an array those that nobody has met yet are set,
+not added to. Where some ways back give a value a cotangent (or meet an element) and others do not,
+a number of the program tells whether they did; what comes to it next is written for both, in the
+arms of an ``if``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Join,
+    Node,
+    Origin,
+    Value,
+    renamed,
+    walk,
+)
+from codegen.spelling import Subscript
+from codegen.types import weak
+from tracegrad.differentiation.joined_cotangents import (
+    Element,
+    Flow,
+    Given,
+    JoinFacts,
+    Path,
+    Told,
+    Zeros,
+)
+from tracegrad.differentiation.loops.list_reads import Unrollable
+from tracegrad.differentiation.reverse_mode import Places, Reverse
+from tracegrad.ops.elementwise.ufuncs import logical_not
+from tracegrad.ops.index_bounds import apart
+from tracegrad.ops.python_lists import unset_like
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.ops.shape.indexing import INDEXED
+from tracegrad.ops.staging import Stage, Staged
+
+MOST_TOLD = 3  # of what a step of the backward depends on
+BOOL = weak("bool")
+
+
+class Unjoined(Unrollable):
+    """A join whose backward cannot be written; `label` is its label."""
+
+    def __init__(self, label: object, why: str) -> None:
+        super().__init__(why)
+        self.label = label
+
+
+Then: TypeAlias = "Callable[[Flow], Block]"
+
+
+class WaysBack:
+    """What goes back through joins, on the way of a path."""
+
+    graph: Graph
+    reverse: Reverse
+    active: set[Value]
+    joins: dict[object, JoinFacts]
+
+    def _run(self, nodes: Sequence[Node], flow: Flow) -> Flow:
+        """Cotangents before straight code, of those after it; nothing in it depends on numbers."""
+        raise NotImplementedError
+
+    def _before_loop(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
+        """Goes back through a loop that stands before a stretch."""
+        raise NotImplementedError
+
+    def _in_arm(self, facts: JoinFacts, path: Path, block: Block) -> Block:
+        """The way back through an arm."""
+        return block
+
+    def _absent(self, builder: Builder, parameter: Value) -> Value:
+        """What stands for a value of a body on ways that do not make it."""
+        return unset_like(builder, parameter, parameter.origin)
+
+    def _leaves(self, flow: Flow) -> None:
+        """A path has come to where it meets others."""
+
+    def _meets(self, flow: Flow, met: Met) -> None:
+        """Paths have met: what is known of the cotangents that they handed on."""
+
+    def _go_back(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
+        """The block that goes back from the end of a stretch to the beginning of the path."""
+
+        def rest(flow: Flow) -> Block:
+            if at == 0:
+                return finish(flow)
+            join = path[at - 1].join
+            if join is None:
+                return self._before_loop(path, at, flow, finish)
+            if path[at - 1].in_body:
+                return self._go_back(path, at - 1, flow, finish)
+            facts = self.joins[join.label]
+            return self._ways_back(
+                facts, flow, lambda flow: self._go_back(path, at - 1, flow, finish)
+            )
+
+        return self._straight(path[at].nodes, flow, rest)
+
+    def _straight(self, nodes: Sequence[Node], flow: Flow, then: Then) -> Block:
+        """Goes back through straight code, where numbers tell what there is in arms of its own."""
+        steps = [n for n in nodes if isinstance(n, Call) and self._flows(n)]
+        asked = self._asked(steps, flow)
+        last = next((i for i in reversed(range(len(steps))) if asked[i]), None)
+        if last is None:
+            return then(self._run(nodes, flow))
+        end = nodes.index(steps[last]) + 1
+        flow = self._run(nodes[end:], flow)
+        first = last
+        while first and self._goes_with(steps, first, asked, asked[last], flow):
+            first -= 1
+        begin = nodes.index(steps[first])
+        part = nodes[begin:end]
+        return self._split(
+            asked[last],
+            flow,
+            lambda flow: self._run(part, flow),
+            lambda flow: self._straight(nodes[:begin], flow, then),
+        )
+
+    def _flows(self, call: Call) -> bool:
+        return call.op.differentiable and any(v in self.active for v in call.operands)  # type: ignore[attr-defined]
+
+    def _asked(self, steps: Sequence[Call], flow: Flow) -> list[list[Value]]:
+        """The numbers that tell what the backward of each step depends on."""
+        reached, found = set(flow.cts), list[list[Value]]()
+        for step in reversed(steps):
+            told: dict[Value, None] = {}
+            if not reached.isdisjoint(step.results):
+                told.update((flow.told[v].number, None) for v in step.results if v in flow.told)
+                for value in step.operands:
+                    if value not in self.active:
+                        continue
+                    reached.add(value)
+                    if value in flow.told and not (step.op in INDEXED and value in flow.places):
+                        told[flow.told[value].number] = None
+                    if flow.maybe.get(value):
+                        told.update((x, None) for x in self._elements(step, value, flow))
+            found.append([*told])
+        return found[::-1]
+
+    def _goes_with(
+        self,
+        steps: Sequence[Call],
+        first: int,
+        asked: Sequence[Sequence[Value]],
+        told: Sequence[Value],
+        flow: Flow,
+    ) -> bool:
+        """Whether the step before some others goes back in the same arms as they do."""
+        if asked[first - 1]:
+            return all(number in told for number in asked[first - 1])
+        depending = [step for step in steps[first:] if any(v in flow.told for v in step.results)]
+        read = {v for step in depending for v in step.operands}
+        return any(v in read and v not in flow.cts for v in steps[first - 1].results)
+
+    def _elements(self, call: Call, value: Value, flow: Flow) -> Iterator[Value]:
+        """The numbers that tell whether elements were met before that a call reads."""
+        if call.op not in INDEXED or len(call.operands) > 1 or not flow.places[value].known:
+            return  # what it gives is added, whatever was met
+        index = call.attribute("index")
+        for element, told in flow.maybe[value].items():
+            if not apart(Subscript(element), index):
+                yield told.number
+
+    # -- ways back --------------------------------------------------------------------------------
+
+    def _ways_back(self, facts: JoinFacts, flow: Flow, then: Then) -> Block:
+        """Goes back through the body of a join, by the way that was taken."""
+        join = facts.join
+        if not any(p in flow.cts for p in join.parameters):
+            return then(flow)
+
+        def way(again: Again, leave: Then) -> Block:
+            path = facts.ways[again]
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
+                handed = self._handed_on(facts, again, flow)
+                block = self._go_back(path, len(path) - 1, handed, leave)
+            return self._in_arm(facts, path, behind(builder, block))
+
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
+            block = self._met(
+                replace(join.origin, section="backward"),
+                lambda leave: self._by_ways(facts, join.body, lambda again: way(again, leave)),
+                lambda flow: then(self._seen_behind(facts, flow)),
+            )
+        return self._with_kept(facts, behind(builder, block))
+
+    def _by_ways(self, facts: JoinFacts, block: Block, way: Callable[[Again], Block]) -> Block:
+        """The looks of a body once more, with a way back in each arm."""
+        last = block.nodes[-1]
+        if isinstance(last, Again):
+            return way(last)
+        if isinstance(last, Join):
+            return self._by_ways(facts, last.after, way)
+        assert isinstance(last, Branch)
+        label = facts.join.label
+        arms = [
+            (outcome, inner)
+            for outcome, inner in zip(last.outcomes, last.blocks, strict=True)
+            if label in self.graph.leads[inner]
+        ]
+        blocks = [self._by_ways(facts, inner, way) for _, inner in arms]
+        if len(arms) == 1:
+            return blocks[0]
+        origin = replace(last.origin, section="backward")
+        outcomes = tuple([outcome for outcome, _ in arms])
+        return Block((Branch(last.operand, last.look, outcomes, tuple(blocks), origin),))
+
+    def _handed_on(self, facts: JoinFacts, again: Again, flow: Flow) -> Flow:
+        """Cotangents of a join's parameters as those of what they are on one way."""
+        before = flow
+        for parameter in facts.join.parameters:
+            flow = flow.without(parameter)
+        for parameter, argument in zip(facts.join.parameters, again.arguments, strict=True):
+            if parameter not in before.cts or argument not in self.active:
+                continue
+            if argument in flow.cts:
+                why = "what arms hand on is read behind them under another name too"
+                raise Unjoined(facts.join.label, why)
+            tables = ("cts", "told", "places", "maybe")
+            new: dict[str, Any] = {}
+            for name in tables:
+                table = getattr(before, name)
+                if parameter in table:
+                    new[name] = {**getattr(flow, name), argument: table[parameter]}
+            flow = replace(flow, **new)
+        return flow
+
+    # -- arms of the backward ---------------------------------------------------------------------
+
+    def _split(
+        self, told: Sequence[Value], flow: Flow, run: Callable[[Flow], Flow], then: Then
+    ) -> Block:
+        """Goes on where each of some numbers is true, and where it is not, and then as one."""
+        if len(told) > MOST_TOLD:
+            raise Unjoined(None, "what gradients flow to depends on many looks")
+
+        def arms(left: Sequence[Value], flow: Flow, leave: Then) -> Block:
+            if not left:
+                with self.reverse.stage.apart(self.graph.sizes) as builder:
+                    block = leave(run(flow))
+                return behind(builder, block)
+            number, *rest = left
+            blocks = [arms(rest, flow.knowing(number, holds), leave) for holds in (True, False)]
+            return Block((Branch(number, "bool", (True, False), tuple(blocks), origin),))
+
+        origin = replace(told[0].origin, name=None, final=False, section="backward")
+        return self._met(origin, lambda leave: arms(told, flow, leave), then)
+
+    def _met(self, origin: Origin, body: Callable[[Then], Block], then: Then) -> Block:
+        """A body whose paths leave with cotangents, and what goes on with those of all."""
+        label, left = object(), dict[object, Flow]()
+
+        def leave(flow: Flow) -> Block:
+            self._leaves(flow)
+            path = object()  # until all are known
+            left[path] = flow
+            return Block((Again(path, (), origin),))
+
+        block = body(leave)
+        met = Met(self, [*left.values()], _condition(block))
+        flow = met.flow()
+        self._meets(flow, met)
+        arguments = dict(zip(left, met.arguments, strict=True))
+        block = self._given(block, label, arguments, met.parameters)
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
+            after = then(flow)
+        after = behind(builder, after)
+        parameters = tuple(met.parameters)
+        return Block((Join(label, parameters, (block, after), origin),))
+
+    def _given(
+        self,
+        block: Block,
+        label: object,
+        arguments: Mapping[object, Sequence[Given]],
+        parameters: Sequence[Value],
+    ) -> Block:
+        """The block whose paths hand on what they have."""
+        last = block.nodes[-1]
+        if isinstance(last, Again) and last.label in arguments:
+            builder = Builder(self.graph.sizes)
+            given = [
+                self._argument(builder, x, p)
+                for x, p in zip(arguments[last.label], parameters, strict=True)
+            ]
+            nodes = (*block.nodes[:-1], *builder.nodes, Again(label, tuple(given), last.origin))
+            return replace(block, nodes=nodes)
+        if not isinstance(last, Branch | Join):
+            return block
+        inner = [self._given(b, label, arguments, parameters) for b in last.blocks]
+        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=tuple(inner))))
+
+    def _argument(self, builder: Builder, x: Given, parameter: Value) -> Value:
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, Told):
+            if x.where:
+                return x.number
+            origin = Origin(section="backward")
+            return builder.call(logical_not, (x.number,), origin)[0]
+        if isinstance(x, Zeros):
+            stage = Stage(builder, self._bar(x.of))
+            return zeros_of(Staged(stage, x.of)).value  # type: ignore[no-any-return]
+        if x is None:
+            return unset_like(builder, parameter, parameter.origin)
+        return builder.constant(x, BOOL)
+
+    # -- what is kept -----------------------------------------------------------------------------
+
+    def _with_kept(self, facts: JoinFacts, block: Block) -> Block:
+        """A block behind a join, which reads what the body made as parameters."""
+        read = [v for node in walk(block.nodes) for v in node.operands if v in facts.made]
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
+            known = dict.fromkeys((*read, *_outputs(block, facts.made)))
+            block = renamed(block, {value: self._kept_behind(facts, value) for value in known})
+        return behind(builder, block)
+
+    def _kept_behind(self, facts: JoinFacts, value: Value) -> Value:
+        """What stands behind a join for a value that its body made."""
+        constant = self.graph.constant(value)
+        if constant is not None:
+            again = replace(constant, result=Value(value.type, value.origin))
+            self.reverse.builder.append(again)
+            return again.result
+        if value not in facts.kept:
+            known = self._same_parameter(facts, value)
+            kept = facts.kept[value] = known or Value(value.type, value.origin)
+            for other in facts.around:
+                other.made.add(kept)
+            for turn in facts.turns:
+                turn.own.add(kept)
+        return facts.kept[value]
+
+    def _same_parameter(self, facts: JoinFacts, value: Value) -> Value | None:
+        """The parameter that is a value of the body wherever there is that value."""
+        ways = [again for again, path in facts.ways.items() if value in self._made_on(path)]
+        for i, parameter in enumerate(facts.join.parameters):
+            if all(again.arguments[i] is value for again in ways):
+                return parameter
+        return None
+
+    def _seen_behind(self, facts: JoinFacts, flow: Flow) -> Flow:
+        """Cotangents as what is behind a join can read them."""
+
+        def of(value: Value) -> Value:
+            return self._kept_behind(facts, value) if value in facts.made else value
+
+        cts = {v: of(ct) for v, ct in flow.cts.items()}
+        told = {v: Told(of(x.number), x.where) for v, x in flow.told.items()}
+        maybe = {
+            v: {e: Told(of(x.number), x.where) for e, x in table.items()}
+            for v, table in flow.maybe.items()
+        }
+        return replace(flow, cts=cts, told=told, maybe=maybe)
+
+    def _bar(self, value: Value) -> Origin:
+        """The origin of a parameter for the cotangent of a value."""
+        name = value.origin.name
+        return replace(value.origin, name=name and f"{name}_bar", final=True, section="backward")
+
+    def _made_on(self, path: Path) -> set[Value]:
+        """What a way through a body makes."""
+        found: set[Value] = set()
+        for stretch in path:
+            found.update(r for node in stretch.nodes for r in node.results)
+            if stretch.join is not None and not stretch.in_body:
+                facts = self.joins[stretch.join.label]
+                found.update(stretch.join.parameters, facts.kept.values())
+        return found
+
+    # -- the forward ------------------------------------------------------------------------------
+
+    def keeping(self, join: Join, blocks: tuple[Block, ...]) -> Join:
+        """A join that keeps what is read behind it, with the blocks that it has by now."""
+        further = self.joins[join.label].further.values()
+        return replace(join, parameters=(*join.parameters, *further), blocks=blocks)
+
+    def leaving(self, again: Again) -> list[Node]:
+        """The end of a way through a body, which leaves what is kept."""
+        facts, builder = self.joins[again.label], Builder(self.graph.sizes)
+        there = self._made_on(facts.ways[again])
+        kept = [v if v in there else self._absent(builder, p) for v, p in facts.further.items()]
+        return [*builder.nodes, replace(again, arguments=(*again.arguments, *kept))]
+
+
+class Met:
+    """Brings together the cotangents of several paths.
+
+    `arguments` are those of each path for the `parameters`.
+    """
+
+    def __init__(self, writer: WaysBack, flows: Sequence[Flow], condition: Value | None) -> None:
+        self.writer = writer
+        self.flows = flows
+        self.condition = condition  # that alone decides: the first path is where it is true
+        self.parameters: list[Value] = []
+        self.arguments: list[list[Given]] = [[] for _ in flows]
+
+    def flow(self) -> Flow:
+        """The cotangents behind the paths."""
+        cts, told = dict[Value, Value](), dict[Value, Told]()
+        places, maybe = dict[Value, Places](), dict[Value, Mapping[Element, Told]]()
+        for value in dict.fromkeys(v for flow in self.flows for v in flow.cts):
+            having = [flow for flow in self.flows if value in flow.cts]
+            rows = all(_is_of_rows(flow, value) for flow in having)
+            cts[value] = self._cotangent(value, Zeros(value) if rows else None)
+            number = self._number(
+                value, "has", [value in f.cts and f.told.get(value, True) for f in self.flows]
+            )
+            if isinstance(number, Told):
+                told[value] = number
+            known = [flow.places.get(value) for flow in having]
+            if all(known):
+                places[value], maybe[value] = self._places(value, having)
+            elif any(known):
+                places[value], maybe[value] = Places(mixed=True), {}
+        return Flow(cts, told, places, maybe)
+
+    def _cotangent(self, value: Value, absent: Given) -> Value:
+        found = [flow.cts[value] for flow in self.flows if value in flow.cts]
+        first = found[0]
+        for ct in found:
+            self._same_type(first, ct)
+        given = [flow.cts.get(value, absent) for flow in self.flows]
+        if all(ct is first for ct in given):
+            return first
+        parameter = Value(first.type, self.writer._bar(value))
+        self._hand(parameter, given)
+        return parameter
+
+    def _same_type(self, one: Value, other: Value) -> None:
+        a, b = one.type, other.type
+        same = (a.dtype, a.weak, len(a.shape)) == (b.dtype, b.weak, len(b.shape))
+        if not same or not all(map(self.writer.graph.sizes.same, a.shape, b.shape)):
+            raise Unjoined(None, f"a cotangent is of type {a} on one way and {b} on another")
+
+    def _hand(self, parameter: Value, found: Sequence[Given]) -> None:
+        self.parameters.append(parameter)
+        for arguments, x in zip(self.arguments, found, strict=True):
+            arguments.append(x)
+
+    def _number(self, value: Value, what: str, found: Sequence[Told | bool]) -> Told | bool:
+        """What tells on which paths something is so; whether it is, where that is one thing."""
+        if all(x == found[0] and type(x) is type(found[0]) for x in found):
+            return found[0]
+        if self.condition is not None and all(isinstance(x, bool) for x in found):
+            return Told(self.condition, found[0] is True)
+        name = f"{what}_{value.origin.name or 'value'}_bar"
+        parameter = Value(BOOL, replace(self.writer._bar(value), name=name))
+        self._hand(parameter, found)
+        return Told(parameter, True)
+
+    def _places(
+        self, value: Value, having: Sequence[Flow]
+    ) -> tuple[Places, Mapping[Element, Told]]:
+        """The elements met on all paths, and the numbers that tell of those met on some."""
+        known = [flow.places[value] for flow in having]
+        first = known[0]
+        if any(not p.is_like(first) for p in known):
+            return Places(mixed=True), {}
+        every = dict.fromkeys(
+            e for flow in having for e in (*flow.places[value].elements, *flow.maybe.get(value, {}))
+        )
+        met, maybe = first.copy(), dict[Element, Told]()
+        met.elements.clear()
+        for element in sorted(every, key=repr):
+            number = self._number(
+                value,
+                "met_" + "_".join(map(str, element)) + "_of",
+                [self._is_met(flow, value, element) for flow in self.flows],
+            )
+            if number is True:
+                met.elements.add(element)
+            elif isinstance(number, Told):
+                maybe[element] = number
+        return met, maybe
+
+    def _is_met(self, flow: Flow, value: Value, element: Element) -> Told | bool:
+        if value not in flow.cts:
+            return False
+        if element in flow.places[value].elements:
+            return True
+        return flow.maybe.get(value, {}).get(element, False)
+
+
+def _is_of_rows(flow: Flow, value: Value) -> bool:
+    """Whether a cotangent is an array of elements met so far, which are known."""
+    known = flow.places.get(value)
+    return known is not None and known.known and not known.mixed and not known.others
+
+
+def _condition(block: Block) -> Value | None:
+    """What alone decides which of two paths a body takes."""
+    last = block.nodes[-1]
+    if len(block.nodes) > 1 or not isinstance(last, Branch) or not last.complete:
+        return None
+    straight = all(isinstance(b.nodes[-1], Again) for b in last.blocks)
+    return last.operand if straight and last.outcomes == (True, False) else None
+
+
+def behind(builder: Builder, block: Block) -> Block:
+    """A block behind the nodes of a builder."""
+    return replace(block, nodes=(*builder.nodes, *block.nodes))
+
+
+def _outputs(block: Block, among: Collection[Value]) -> Iterator[Value]:
+    """What the returns of a block give of some values."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Join):
+        for inner in last.blocks:
+            yield from _outputs(inner, among)
+    yield from [v for v in block.outputs if v in among]
