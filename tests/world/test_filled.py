@@ -201,3 +201,73 @@ def test_a_gradient_of_zero_is_a_number_where_others_are():
     for given in (2.0, np.float64(2.0), np.array(2.0), np.float32(2.0)):
         assert isinstance(tg.grad(f)(given, X), np.floating)
     assert isinstance(tg.vjp(f, 2.0, X)[1](1.0)[0], np.floating)
+
+
+# -- what the function leaves outside, and what cannot be written ---------------------------------
+
+
+LEFT: list = []
+
+
+@pytest.mark.parametrize("make", [np.empty, np.zeros, lambda n: np.array([1.0, 2.0, 3.0])])
+def test_what_is_left_outside_is_an_array(make) -> None:
+    def f(x):
+        y = make(3)
+        LEFT.append(y)
+        y[...] = x
+        y[0] = 5.0
+        return (y * x).sum(), y, isinstance(y, np.ndarray)
+
+    compiled, differentiated = tg.compile(f), tg.value_and_grad(lambda x: f(x)[0])
+    for n in range(3):
+        x = np.arange(3.0) + n
+        for transformed in (compiled, differentiated, tg.compile(f)):
+            LEFT.clear()
+            transformed(x)
+            assert [type(y) for y in LEFT] == [np.ndarray]
+            assert LEFT[0].tolist() == [5.0, *x[1:]]
+    assert compiled(x)[1:] == (pytest.approx([5.0, *x[1:]]), True)
+    assert compiled.cache_info().traces == 1
+
+
+def _locked(x):
+    y = np.zeros(3)
+    y.flags.writeable = False
+    return y
+
+
+READ_ONLY = {
+    "locked": _locked,
+    "repeated": lambda x: np.broadcast_to(np.zeros(1), (3,)),
+    "of bytes": lambda x: np.frombuffer(b"\0" * 24),
+    "a diagonal": lambda x: np.eye(3).diagonal(),
+}
+
+
+@pytest.mark.parametrize("make", READ_ONLY.values(), ids=READ_ONLY)
+@pytest.mark.parametrize("write", [lambda y, x: y.__setitem__(0, x[0]), lambda y, x: y.__iadd__(x)])
+def test_what_numpy_does_not_write_to_is_not_written(make, write) -> None:
+    def f(x):
+        y = make(x)
+        try:
+            write(y, x)
+        except ValueError:
+            return x.sum() * 7.0
+        return y.sum()
+
+    for transformed in (tg.compile(f), lambda x: tg.value_and_grad(f)(x)[0]):
+        for _ in range(2):
+            assert transformed(np.ones(3)) == 21.0
+
+
+def test_a_view_that_is_locked_stays_so() -> None:
+    def f(x):
+        y = np.zeros(3)
+        v = y[1:]
+        v.flags.writeable = False
+        y[1] = x[0]
+        v[0] = x[1]
+        return y.sum()
+
+    with pytest.raises(tg.errors.ConversionError):
+        tg.compile(f)(np.ones(3))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from time import perf_counter
 from types import CodeType, MappingProxyType
@@ -38,6 +39,7 @@ from tracegrad.tracing.path_tree import Tree
 from tracegrad.tracing.trace import Aliased, MetTracer, OneByOne, Trace
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
+from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.joins import Joins
 from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
@@ -76,6 +78,11 @@ class Run:
         """Whether it is to be made again: no program stands for it, and it has no tape."""
         loops = self.world.loops
         return not self.serves and loops is not None and loops.untaped and loops.differentiated
+
+    @cached_property
+    def needs_numbers(self) -> bool:
+        """Whether it is to be made again, with arrays of the lengths of this call."""
+        return not self.serves and give_up(self.world.lengths)
 
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
@@ -162,6 +169,11 @@ def run_traced(
     except (Aliased, OneByOne, Taped, Learned):
         raise
     except BaseException as error:  # what was done is done
+        if give_up(world.lengths):
+            world.take_back()
+            trace.give_back()
+            raise Learned from None
+        fails_alike(world.lengths)
         if samples or isinstance(error, MetTracer):
             world.take_back()
             trace.give_back()
@@ -215,8 +227,8 @@ def run_traced(
             seconds=seconds,
             grad_enabled=mode,
         )
-        if run.serves or run.lacks_tape:  # the program will write and draw, or another run
-            run.undo()
+        if run.serves or run.lacks_tape or run.needs_numbers:
+            run.undo()  # the program will write and draw, or another run
         elif not samples:
             world.print_now()
     return run

@@ -401,6 +401,8 @@ def traced_run(
                 loops.forget_wide()
             elif made.lacks_tape:
                 taped = True
+            elif made.needs_numbers:
+                continue
             else:
                 return made
 

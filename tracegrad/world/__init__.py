@@ -10,7 +10,7 @@ with how the user calls it.
   of a container, `container_copies.py` what it gives back of it, `lru_caches.py` helpers under
   ``lru_cache``, `native_tables.py` which functions of C compute and which do not.
 - Inputs: `number_inputs.py` has floats and counters, `sequence_items.py` what lists and tuples
-  hold, `lengths.py` lengths that loops ask for.
+  hold, `lengths.py` lengths that loops ask for, `arrays_of_lengths.py` arrays of such lengths.
 - Changes: `run_outcome.py` tells what a run has left behind; `stores.py` has arrays that took the
   place of arrays, `effects.py` the log of all else, `changed_containers.py` what containers held
   before.

@@ -125,14 +125,14 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     where that does not matter.
     The array that owns the memory becomes a Tensor, and each view of it a view of that Tensor.
     """
-    root = array if array.base is None else array.base
-    if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
-        raise written_into_plain()
     if not array.flags.writeable:
         error = ValueError("assignment destination is read-only")
         if STATE.trace is not None:
             STATE.trace.blame_for(error)  # it is what C code was given: the run is no program
         raise error
+    root = array if array.base is None else array.base
+    if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
+        raise written_into_plain()
     if root.dtype.kind not in NUMERIC:
         raise written_into_plain()
     holders = _holders(world)
@@ -141,7 +141,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
         raise written_into_plain()  # `tg.as_tensor(y)`
     views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
     family = [root, *views.values()]
-    if any(map(world.is_outside, family)):
+    if any(map(world.is_outside, family)) or not all(x.flags.writeable for x in family):
         raise written_into_plain()
     held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
     used = held | {id(root), id(array)}

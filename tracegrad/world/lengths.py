@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from codegen.ir import Value
-from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of, symbols
+from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.world.arrays_of_lengths import MAKERS, made
 from tracegrad.world.row_iterators import Items, Rows, rows_in
 
 INT = weak("int")
@@ -58,6 +59,21 @@ for _name in (
 def minus(a: Dim, b: Dim) -> Dim:
     """The difference of lengths."""
     return add(a, mul([-1, b]))
+
+
+def _where_any(dim: Dim) -> Dim:
+    """A length where it is not 0: that of ``x[1:]`` is one less than that of x."""
+    if not isinstance(dim, Size):
+        return dim
+    return add(*(mul([factor, *map(_atom_where_any, atoms)]) for atoms, factor in dim.terms))
+
+
+def _atom_where_any(atom: Atom) -> Dim:
+    if type(atom) is SliceLength and atom.step in (None, 1):
+        start, stop = atom.start or 0, atom.stop or 0
+        if start >= 0 >= stop:
+            return add(atom.of, stop - start)
+    return size_of(atom)
 
 
 _SUMS: dict[int, tuple[Callable[[int, int], int], Callable[[Dim, Dim], Dim]]] = {
@@ -103,6 +119,7 @@ class Lengths:
         self.trace = loops.trace
         self.world = loops.world
         self.any = False
+        self.made = False  # an array of a length that is not looked at
         self.ranges: dict[int, tuple[Any, Dim, Dim]] = {}  # by id, and iterators over them
 
     def of(self, dim: Dim, number: int) -> int:
@@ -190,6 +207,10 @@ class Lengths:
                 return self._range(operands), None
             if key in _MEETING and all(map(self._meets, operands)):
                 return [self._tensor(x) for x in operands], keywords
+        if key in MAKERS and any(map(self._tells, (*operands, *keywords.values()))):
+            array = made(self, operation, operands, keywords)
+            if array is not None:
+                return array, None
         if operation is reversed and id(operands[0]) in self.ranges:
             return self._reversed(operands[0]), None
         if operation is zip or operation is enumerate:  # loops go through these
@@ -209,6 +230,12 @@ class Lengths:
             named = {name: self.looked(x) for name, x in keywords.items()}
             return [*map(self.looked, operands)], named
         return None
+
+    def _tells(self, x: Any) -> bool:
+        """Whether a length is handed on, or is part of a shape."""
+        return type(x) is Length or (
+            type(x) in (tuple, list) and any(type(item) is Length for item in x)
+        )
 
     def _read(self, operation: Any, operands: Sequence[Any]) -> Any:
         """The length, or the shape, of a Tensor; None for others."""
@@ -246,15 +273,31 @@ class Lengths:
         """An iterator over rows was made; where they are `counted` by the first item."""
         sizes: Any = self.trace.sizes
         found = [self._rows_in(x) for x in rows.given[counted:]]
-        alike = all(sizes.value(dim) == rows.length for dim in found)
+        fewest = self._fewest(found, rows.down or rows.strict)
+        alike = fewest is not None and sizes.value(fewest) == rows.length
         alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)
-        if self.free and alike and all(sizes.same(found[0], dim) for dim in found[1:]):
-            self._begins(0, found[0])
-            ends = (add(found[0], -1), -1) if rows.down else (0, found[0])
+        if self.free and fewest is not None and alike:
+            self._begins(0, fewest)
+            ends = (add(fewest, -1), -1) if rows.down else (0, fewest)
             self.ranges[id(rows.numbers)], self.any = (rows.numbers, *ends), True
         else:
             for dim in found:
                 self.fix(dim)
+
+    def _fewest(self, found: Sequence[Dim], all_alike: bool) -> Dim | None:
+        """The least of some lengths, where it is so in every call: ``zip(x, x[1:])``."""
+        sizes = self.trace.sizes
+        values = [sizes.value(dim) for dim in found]
+        fewest = found[values.index(min(values))]
+        for dim, value in zip(found, values, strict=True):
+            if value == min(values):
+                known = sizes.same(fewest, dim)
+            else:
+                more = minus(*(_where_any(sizes.resolve(d)) for d in (dim, fewest)))
+                known = not all_alike and isinstance(sizes.resolve(more), int)
+            if not known:
+                return None
+        return fewest
 
     def _rows_in(self, x: Any) -> Any:
         """How many rows there are."""

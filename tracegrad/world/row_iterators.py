@@ -41,7 +41,19 @@ class Rows:
     begun.
     """
 
-    __slots__ = ("__weakref__", "alone", "down", "given", "length", "numbers", "single", "strict")
+    __slots__ = (
+        *(
+            "__weakref__",
+            "alone",
+            "down",
+            "given",
+            "length",
+            "numbers",
+            "single",
+            "strict",
+            "taken",
+        ),
+    )
 
     def __init__(
         self, given: Sequence[Any], length: int, single: bool = False, down: bool = False
@@ -52,6 +64,7 @@ class Rows:
         self.down = down  # from the last number to the first
         self.strict = False  # all things are to end together
         self.alone = False
+        self.taken = False  # another one goes through what this one does, and does not advance it
         self.numbers: Any = iter(range(length - 1, -1, -1) if down else range(length))
 
     def __iter__(self) -> Rows:
@@ -80,7 +93,7 @@ class Rows:
     def over(self, given: Sequence[Any], numbers: Any) -> Rows:
         """The same of other things, which goes on as `numbers` do."""
         rows = Rows(given, self.length, self.single, self.down)
-        rows.numbers, rows.strict = numbers, self.strict
+        rows.numbers, rows.strict, rows.taken = numbers, self.strict, self.taken
         return rows
 
     def leaves(self) -> Iterator[Any]:
@@ -127,7 +140,8 @@ def zipped(*operands: Any, strict: bool = False) -> Rows | None:
     if not any(type(x) in (Tensor, Items, Rows) for x in operands):
         return None
     lengths = [length for x in operands if (length := rows_in(x)) is not None]
-    if len(lengths) < len(operands):
+    iterators = [id(x) for x in operands if type(x) is Rows]
+    if len(lengths) < len(operands) or len(set(iterators)) < len(iterators):
         return None
     alike = len(set(lengths)) == 1
     if strict and not alike:
@@ -160,6 +174,6 @@ def rows_in(x: Any) -> int | None:
     if type(x) is range:
         return len(x)
     if type(x) is Rows:
-        return x.length if x.numbers.__reduce__()[-1] == 0 else None
+        return x.length if x.numbers.__reduce__()[-1] == 0 and not x.taken else None
     rows = rows_of(x)
     return None if rows is None else rows.length

@@ -15,11 +15,11 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, add
+from codegen.sizes import Dim, Size, add
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise.ufuncs import add as add_values
-from tracegrad.ops.python_lists import handed
+from tracegrad.ops.python_lists import handed, length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
@@ -253,22 +253,26 @@ class Closing(Holding):
         builder.append(replace(builder.nodes.pop(), results=(parameter,)))
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
-        """The number of a turn is a number."""
-        if index is not None and head.follows is not None:
-            builder = self.trace.builder
-            after = builder.nodes[at:]
-            del builder.nodes[at:]
+        """The number of a turn: one of Python's, or one that lengths or another loop tell."""
+        if index is None:
+            return
+        builder = self.trace.builder
+        after = builder.nodes[at:]
+        del builder.nodes[at:]
+        first = self.trace.sizes.resolve(head.ends[0]) if head.ends is not None else 0
+        if head.follows is not None:
             step = builder.constant(turn * head.numbers.step, INT)
             builder.call(add_values, (head.follows[0], step), index.origin)
             builder.append(replace(builder.nodes.pop(), results=(index,)))
-            for known in after:
-                builder.append(known)
-        elif index is not None:
-            builder, node = self.trace.builder, Constant(head.numbers[turn], index)
-            after = builder.nodes[at:]
-            del builder.nodes[at:]
-            for known in (node, *counted(after, builder, index, head.numbers[turn])):
-                builder.append(known)
+        elif isinstance(first, Size):
+            size = add(first, turn * head.numbers.step)
+            builder.call(length, (), index.origin, size=size)
+            builder.append(replace(builder.nodes.pop(), results=(index,)))
+        else:
+            after = [*counted(after, builder, index, head.numbers[turn])]
+            builder.append(Constant(head.numbers[turn], index))
+        for known in after:
+            builder.append(known)
 
     # -- closing ----------------------------------------------------------------------------------
 
@@ -293,7 +297,6 @@ class Closing(Holding):
         elif first is None:  # it is another one
             if not apart:
                 self._learn_of_first(head, body)
-            self._look_at_first(head)
             self._define_index(head, head.first, head.start, 0)
             given = tuple([head.arguments[p] for p in self._all(head)])
             numbers, head.peeled = numbers[1:], True
@@ -377,11 +380,6 @@ class Closing(Holding):
     def _unrolled(self, head: Head, why: str) -> None:
         """A loop is not tried again."""
         raise NotImplementedError
-
-    def _look_at_first(self, head: Head) -> None:
-        """A turn stands before the loop: its number is a number."""
-        if head.ends is not None:
-            self.lengths.fix(head.ends[0])
 
     def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
         """The first number of a loop, and the one behind the last."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from threading import active_count
 from types import CodeType
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 from codegen.ir import Check, Origin, Value
 from tracegrad.errors import ConversionError
@@ -142,6 +142,8 @@ class Loops(Closing):
 
     def rule_for(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
         """What is done in place of an operation of C that has to do with loops, or None."""
+        if any(type(x) is Rows and x.taken for x in operands):
+            self._shares_iterators()
         if operation is next and not self.world.is_outside(operands[0]):
             return _next
         if operation is iter:
@@ -166,12 +168,29 @@ class Loops(Closing):
         named = operation is zip and len(keywords) == 1 and type(keywords.get("strict")) is bool
         if (keywords and not named) or any(self.world.is_outside_tensor(x) for x in operands):
             return None
+        iterators = [x for x in operands if type(x) is Rows]
+        if iterators and (self.trace.code in _SHARING or not self.is_repeatable()):
+            return None
         rows: Rows | None = _GOING[id(operation)](*map(self.lists.view, operands), **keywords)
         if rows is not None:
             self.makes(rows)
             self.lists.goes(rows)
             self.lengths.go_along(rows, operation is enumerate)
+            for x in iterators:
+                x.taken = True
         return rows
+
+    def _shares_iterators(self) -> None:
+        """The function asks an iterator that ``zip`` or ``enumerate`` goes through for more.
+
+        The run is made again, with iterators that advance each other as Python's do.
+        """
+        if not self.is_repeatable():
+            raise ConversionError(
+                "an iterator goes on that zip() or enumerate() goes through: give these the array"
+            )
+        _SHARING.add(self.trace.code)
+        raise Learned
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
@@ -760,6 +779,9 @@ class Loops(Closing):
         self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
         return True
 
+
+_SHARING: WeakSet[CodeType] = WeakSet()
+"""Functions in which two go through one iterator."""
 
 _GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
 
