@@ -98,7 +98,7 @@ class Tensor:
     def __rmul__(self, other: Any) -> Tensor: ...
     def __ror__(self, other: Any) -> Tensor: ...
     def __round__(self, ndigits: Any = None) -> Tensor:
-        """``round(x)``: of a number, without digits, an int of Python's."""
+        """``round(x)``: of a number, without digits, an int of Python's; of Python's own such a one."""
     def __rpow__(self, other: Any) -> Tensor: ...
     def __rrshift__(self, other: Any) -> Tensor: ...
     def __rshift__(self, other: Any) -> Tensor: ...
@@ -612,7 +612,7 @@ class Tensor:
         """`i1`, in place."""
     @property
     def imag(self) -> Tensor:
-        """One op; see `define`."""
+        """The imaginary part; of a number of Python's such a number."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
     def index_add(self, key: Any, value: Any) -> Any:
@@ -957,7 +957,7 @@ class Tensor:
         """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
     @property
     def real(self) -> Tensor:
-        """One op; see `define`."""
+        """The real part; of a number of Python's such a number, which a real one is itself."""
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self, /) -> Tensor:
