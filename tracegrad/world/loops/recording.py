@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from threading import active_count
 from types import CodeType
 from typing import Any
@@ -57,7 +58,7 @@ from tracegrad.world.loops.unrolling_reasons import say, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
 from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
-from tracegrad.world.row_iterators import Rows, backwards, enumerated, rows_of, zipped
+from tracegrad.world.row_iterators import Rows, backwards, enumerated, paired, rows_of, zipped
 from tracegrad.world.tensor_places import ITEM
 from tracegrad.world.world import CALL, RULES
 
@@ -783,7 +784,12 @@ class Loops(Closing):
 _SHARING: WeakSet[CodeType] = WeakSet()
 """Functions in which two go through one iterator."""
 
-_GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
+_GOING: dict[int, Any] = {
+    id(zip): zipped,
+    id(enumerate): enumerated,
+    id(reversed): backwards,
+    id(pairwise): paired,
+}
 
 
 def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
