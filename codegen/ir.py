@@ -457,6 +457,7 @@ class Frame:
     an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
     gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
     gives away: a call may overwrite it. `absent` are inputs, by position, that may be None.
+    `arrays` are outputs without axes, in the structure `shape`, that are returned as arrays.
     """
 
     parameters: tuple[str, ...]
@@ -469,6 +470,7 @@ class Frame:
     alike: tuple[tuple[int, int], ...] = ()
     donated: tuple[str, ...] = ()
     absent: frozenset[int] = frozenset()
+    arrays: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def compare(got: Any, expected: Sequence[Any], rtol: float, what: str) -> None:
     for i, (a, b) in enumerate(zip(leaves, expected, strict=True)):
         where = f"{what}: result {i}"
         if isinstance(b, np.ndarray | np.generic):
-            if np.shape(b) and isinstance(a, np.ndarray) != isinstance(b, np.ndarray):
+            if isinstance(a, np.ndarray) != isinstance(b, np.ndarray):
                 raise Wrong(f"{where} is a {type(a).__name__}, expected {type(b).__name__}")
             if a.dtype != b.dtype:
                 raise Wrong(f"{where} has dtype {a.dtype}, expected {b.dtype}")

@@ -27,6 +27,8 @@ HELPERS = {
     "first_set": ["def first_set(u, c):", "    u[0] = c"],
     "rebound": ["def rebound(u, c):", "    u = u * c", "    u += c", "    return u"],
     "either": ["def either(u, c):", "    if c > 0:", "        u[...] = c", "    return u[::-1]"],
+    "added": ["def added(u, c):", "    u += c", "    return u"],
+    "put": ["def put(u, c):", "    u[()] = c"],
 }
 LAYOUTS = ("C", "F", "reversed", "strided")
 LIMIT = 1e4  # numbers in programs stay below
@@ -130,7 +132,7 @@ class Writer:
         self.counted = 0
         self.space: dict[str, Any] = {}
         for argument in self.arguments:
-            if argument.dtype == "float" and self.chance(0.45):
+            if argument.dtype == "float" and argument.lengths and self.chance(0.45):
                 made = self.one("{0} = {0}.copy()", "{0} = {0} * 1.5", "{0}0 = np.sin({0})")
                 self.statements.append(made.format(argument.name))
         self.replay()
@@ -147,6 +149,8 @@ class Writer:
             yield Argument("k", (self.one(1, 2, "m"),), self.one("C", "strided"), "int")
         if self.chance(0.15):
             yield Argument("i", (), "C", "int")
+        if self.chance(0.25):
+            yield Argument("p", (), "C")
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -236,11 +240,14 @@ class Writer:
         chosen = self.random.sample(arrays, min(len(arrays), self.random.randint(1, 4)))
         loss = [self.one("np.sum(np.sin({}))", "({} * {}).sum()", "np.sum({})").format(v, v)
                 for v in chosen]  # fmt: skip
+        held = self.names(is_0d_array)
+        loss += [f"np.sin({v})" for v in held if self.chance(0.7)]
         if numbers and self.chance(0.5):
             loss.append(f"np.cos({self.one(*numbers)})")
         others = [self.one(*arrays) for _ in range(self.random.randint(0, 2))]
         others += [self.view(self.one(*arrays)) for _ in range(self.random.randint(0, 1))]
         others += [self.one(*numbers)] if numbers and self.chance(0.4) else []
+        others += [self.one(*held)] if held and self.chance(0.5) else []
         others += [self.one(*self.integers())] if self.integers() and self.chance(0.1) else []
         return loss, [other for other in others if self.is_valid(other)]
 
@@ -260,6 +267,7 @@ class Writer:
             (self.alias, 4),
             (self.unpacked, 4),
             (self.of_numbers, 7),
+            (self.without_axes, 11),
             (self.written, 40),
             (self.loop, 7),
             (self.branch, 6),
@@ -345,6 +353,43 @@ class Writer:
             f"{s} = {v}[{element}]", f"{s} = {v}[{element}]", f"{s} = {v}.sum()",
             f"{s} = np.max({v})", f"{s} = {v}.ravel()[0]", f"{s} = {v}[{element}]\n{s} += 1.0",
             f"{s} = np.vdot({v}, {v})",
+        )  # fmt: skip
+
+    def without_axes(self) -> str:
+        """Arrays without axes: made, called by second names, viewed, written."""
+        held, numbers, v = self.names(is_0d_array), self.names(is_float_number), self.array()
+        self.counted += 1
+        s, c = f"q{self.counted}", self.number()
+        element = ", ".join(self.integer(n) for n in self.value(v).shape)
+        if not held or self.chance(0.3):
+            x = self.one(*numbers, f"{v}.sum()", f"{v}[{element}]")
+            return self.one(
+                f"{s} = np.zeros(())", f"{s} = np.array({c})", f"{s} = np.full((), {c})",
+                f"{s} = np.asarray({x})", f"{s} = np.array({x})", f"{s} = {v}[{element}, ...]",
+                f"{s} = np.copy({x})", f"{s} = np.where({x} > 0.1, {x}, {c})",
+                f"{s} = {x}[...]", f"{s} = {v}.ravel()[:1].reshape(())",
+                f"{s} = np.zeros_like({x})",
+            )  # fmt: skip
+        q = self.one(*held)
+        x = self.one(c, c, *numbers, *held, f"{v}[{element}]", f"{v}.sum()", f"{q} * {c}")
+        t = self.one(*held, s)
+        made = self.one(
+            f"{s} = {q}", f"{s} = {q}[...]", f"{s} = {q}.reshape(())", f"{s} = {q}[None]",
+            f"{s} = {q}.T", f"{s} = {q}.copy()", f"{s} = {q}[()]", f"{s} = np.asarray({q})",
+            f"{s} = [{q}, {q}]\n{s} = {s}[0]", f"{s} = {q}.squeeze()", f"{s} = {q} + 0.0",
+        )  # fmt: skip
+        turn = self.one(f"{q} += e", f"added({q}, e)", f"{q}[...] = e")
+        counted = self.one(f"{q} *= {c}", f"{q} = {q} * {c}", f"put({q}, j)")
+        appended = block(f"for e in {v}.ravel():", f"{q} += e\nlog.append({q})")
+        other = block("else:", f"{t} = {q}\n{t} *= {c}")
+        return self.one(
+            made, made, f"{q} += {x}", f"{q} *= {c}", f"{q} -= {x}", f"{q}[()] = {x}",
+            f"{q}[...] = {x}", f"{q}.fill({x})", f"np.add({x}, {c}, out={q})", f"put({q}, {x})",
+            f"np.sin({q}, out={q})", f"np.copyto({q}, {x})", f"np.sum({v}, out={q})",
+            f"added({q}, {x})", f"{t} = {q}\n{t} += {x}", f"{v} *= {q}", f"{v}[{element}] = {q}",
+            f"{q}, {t} = {t}, {q}", block(f"for e in {v}.ravel():", turn),
+            block("for j in range(3):", counted), f"log = []\n{appended}\n{s} = np.array(log)",
+            block(f"if {q} > 0.1:", f"{q} += {x}") + "\n" + other,
         )  # fmt: skip
 
     def of_integers(self) -> str:
@@ -610,6 +655,10 @@ def is_python(text: str) -> bool:
 
 def is_float_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim > 0
+
+
+def is_0d_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and not value.ndim
 
 
 def is_float_number(value: Any) -> bool:

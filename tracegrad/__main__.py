@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     )
     show.add_argument("--part", choices=["all", "forward", "backward"], default="all")
     show.add_argument(
-        "--backend", choices=["numpy", "numba", "jax"], help="default: the function's own"
+        "--backend", choices=["numpy", "numba", "auto", "jax"], help="default: the function's own"
     )
     show.add_argument(
         "--transform",
@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
         "cache",
         help="say what is cached",
         description="Programs are cached in the memory of the process that compiled them; the "
-        'machine code of kernels (backend="numba") is cached on disk.',
+        'machine code of kernels (backend="numba" and "auto") is cached on disk.',
     )
     cache.add_argument("action", choices=["info", "clear"], nargs="?", default="info")
     commands.add_parser("info", help="print versions, backends and devices")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from codegen.emit.jax import JAX
 from codegen.emit.module import write, write_whole
 from codegen.emit.numba import NUMBA
@@ -14,6 +16,7 @@ TARGETS: dict[str, Target] = {
     "numpy": NUMPY,
     "jax": JAX,
     "numba": NUMBA,
+    "auto": replace(NUMBA, name="auto"),  # the same text, of which what is worth it is compiled
 }
 
 

@@ -265,7 +265,7 @@ class BlockKernel:
         returns = tuple(total.result.type for total in self.totals)
         called = tuple(self.functions)
         text = "\n".join(lines)
-        return Kernel(self.name, text, called, takes, returns, blocks=True, writes=len(places))
+        return Kernel(self.name, text, called, takes, returns, self.body.name, len(places))
 
     def _begin(self, writer: Writer[Origin]) -> None:
         """Runs longer arrays by halves, as NumPy's pairwise sum adds them; makes room."""

@@ -59,7 +59,8 @@ class Kernel:
 
     `functions` are those that it calls by name. `takes` and `returns` are the types of its
     arguments and of what it gives. One that runs through `blocks` takes arrays of one axis in C
-    order, and writes to the last so many of them; NumPy source stands for it until it is there.
+    order, and writes to the last so many of them; the function `chosen_by` runs it, or NumPy source
+    until it is there.
     """
 
     name: str
@@ -67,8 +68,13 @@ class Kernel:
     functions: tuple[str, ...]
     takes: tuple[ArrayType, ...]
     returns: tuple[ArrayType, ...]
-    blocks: bool = False
+    chosen_by: str = ""
     writes: int = 0
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it runs through blocks of arrays."""
+        return bool(self.chosen_by)
 
 
 @dataclass(frozen=True)

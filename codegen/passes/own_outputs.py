@@ -43,9 +43,18 @@ def own_outputs(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     copy, full = client.copy, client.full
     if copy is None or full is None:
         return graph
-    copies = (copy, client.copy_number or copy)
+    ops = _Ops(copy, client.copy_number or copy, full, client.array_of_number)
     shared = _Shared(_repeated(graph), _scalars(graph))
-    return graph.with_block(_owned(graph, graph.block, copies, full, shared))
+    return graph.with_block(_owned(graph, graph.block, ops, shared))
+
+
+class _Ops(NamedTuple):
+    """What makes an output that is nobody else's."""
+
+    copy: Op
+    copy_number: Op
+    full: Op
+    array_of_number: Op | None
 
 
 class _Shared(NamedTuple):
@@ -56,14 +65,14 @@ class _Shared(NamedTuple):
     scalars: set[Value]
 
 
-def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: _Shared) -> Block:
+def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
     """The block with copies of the outputs that share memory."""
     taken: set[Value] = set(graph.inputs)
     rows: set[tuple[Value, int]] = set()  # that are outputs, of arrays of which no more is
     builder = Builder(graph.sizes)
     for node in block.nodes:
         if isinstance(node, Branch | Loop | Join):
-            inner = (_owned(graph, b, copies, full, shared) for b in node.blocks)
+            inner = (_owned(graph, b, ops, shared) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         builder.append(node)
     outputs = []
@@ -71,7 +80,7 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
         owner, made = graph.owner[output], graph.producer.get(output)
         row = _row(graph, made)
         is_free = owner not in taken and (row not in rows if row else owner not in dict(rows))
-        copy = copies[0] if output.type.shape else copies[1]
+        copy = ops.copy if output.type.shape else ops.copy_number
         if output.type.weak or _is_number(made):
             pass
         elif _is_scalar(output, made, shared.scalars) and is_free:
@@ -83,10 +92,10 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
             else:
                 shape, dtype = output.type.shape, output.type.dtype
                 origin = output.origin
-                (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
+                (output,) = builder.call(ops.full, (number,), origin, shape=shape, dtype=dtype)
         elif not is_free or output in shared.repeated or not _is_own(graph, owner):
-            again = made if isinstance(made, Call) and made.op in (*copies, full) else None
-            if again is not None:  # a copy or a full array is made once more
+            again = made if isinstance(made, Call) and made.op in ops else None
+            if again is not None:  # such an array is made once more
                 attributes = dict(again.attributes)
                 results = builder.call(again.op, again.operands, output.origin, **attributes)
             else:

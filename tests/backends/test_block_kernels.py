@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import re
 import subprocess
@@ -387,6 +388,41 @@ def test_numpy_source_answers_until_machine_code_is_there(monkeypatch, kernels):
     numba.wait()
     assert_same_bits(run(x, 2.0), first)
     assert len(kernels) == 1 and None not in kernels
+
+
+@needs_numba
+def test_auto_compiles_what_numpy_has_spent_a_second_in(monkeypatch, kernels, tmp_path):
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba, "TO_READ", 0.0)
+
+    def waves(x):  # no other test has its machine code in memory
+        return np.sin(x * 3.0) * np.exp(-x) + x
+
+    x = np.linspace(0.5, 2.0, 100)
+    wanted = tg.compile(waves)(x)
+    run = tg.compile(waves, backend="auto")
+    assert_same_bits([run(x), run(x)], [wanted, wanted])
+    assert not kernels
+    monkeypatch.setattr(numba, "TO_COMPILE", 0.0)
+    assert_same_bits([run(x), run(x)], [wanted, wanted])
+    assert len(kernels) == 1 and None not in kernels
+    monkeypatch.setattr(numba, "TO_COMPILE", 1e9)
+    pipeline.forget()
+    again = tg.compile(waves, backend="auto")
+    assert_same_bits([again(x), again(x)], [wanted, wanted])
+    assert len(kernels) == 2  # it is on disk
+
+
+def test_auto_adds_up_the_time_of_calls(monkeypatch):
+    ticks, asked = itertools.count(), []
+    monkeypatch.setattr(numba, "perf_counter", lambda: next(ticks) * 0.3)
+    monkeypatch.setattr(numba, "compiled", lambda kernel: asked.append(kernel.name))
+    monkeypatch.setattr(numba.kernel_cache, "has", lambda text: False)
+    x = np.linspace(0.5, 2.0, 100)
+    run = tg.compile(chain, backend="auto")
+    for seconds in (0.0, 0.3, 0.6, 0.9, 1.2, 1.2):
+        assert_same_bits(run(x, 2.0), tg.compile(chain)(x, 2.0))
+        assert asked == ["chain_kernel"] * (seconds > 1.0)
 
 
 def test_without_machine_code_numpy_source_runs(monkeypatch):

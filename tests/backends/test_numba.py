@@ -312,6 +312,32 @@ def test_numpy_source_answers_until_machine_code_is_there(monkeypatch):
 
 
 @needs_numba
+def test_auto_compiles_what_python_has_spent_a_second_in(monkeypatch, kernels, tmp_path):
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba, "TO_READ", 0.0)
+
+    def decay(x):  # no other test has its machine code in memory
+        level = 0.25
+        for t in range(len(x)):
+            level = 0.75 * level + 0.125 * x[t] * x[t]
+        return level
+
+    x = np.linspace(0.5, 2.0, 100)
+    wanted = tg.value_and_grad(decay)(x)
+    run = tg.value_and_grad(decay, backend="auto")
+    assert_same_bits([run(x), run(x)], [wanted, wanted])
+    assert not kernels
+    monkeypatch.setattr(numba, "TO_COMPILE", 0.0)
+    assert_same_bits([run(x), run(x)], [wanted, wanted])
+    assert len(kernels) == 1 and None not in kernels
+    monkeypatch.setattr(numba, "TO_COMPILE", 1e9)
+    pipeline.forget()
+    again = tg.value_and_grad(decay, backend="auto")
+    assert_same_bits([again(x), again(x)], [wanted, wanted])
+    assert len(kernels) == 2  # it is on disk
+
+
+@needs_numba
 def test_machine_code_is_kept_on_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
     program = (

@@ -13,7 +13,7 @@ def bilinear_value_and_grad(a, b, tensor):
     # model.py  field = np.einsum("i,ijk->jk", a, tensor)
     field = np.tensordot(a, tensor, axes=((0,), (0,)))
     # model.py  energy = np.einsum("j,jk,k->", b, field, b)
-    energy = np.einsum("j,jk,k->", b, field, b, optimize=True)
+    energy = np.einsum("j,jk,k->", b, field, b, optimize=True)[()]
 
     # backward
     # model.py  energy = np.einsum("j,jk,k->", b, field, b)

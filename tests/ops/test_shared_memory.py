@@ -26,10 +26,11 @@ from codegen.sizes import Sizes
 from tracegrad.fast_math import product_ops
 from tracegrad.fast_math.unrolled import row_ops as turns
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
-from tracegrad.ops.elementwise import powers, python_numbers
+from tracegrad.ops.elementwise import arrays_and_scalars, powers, python_numbers
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.reductions import sums_and_extremes
+from tracegrad.optimizer.scalar_outputs import ARRAYS, scalars
 from tracegrad.traced_scipy import linalg
 from tracegrad.traced_scipy import special as of_special
 from tracegrad.traced_scipy.op_records import SciPyOp
@@ -167,7 +168,10 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
         sums_and_extremes.plain_mean: [
             Sample((matrix,), {"axis": a, "keepdims": False}) for a in (0, 1)
         ],
-        ew.copy_number: [Sample((np.array(2.0),), {})],
+        arrays_and_scalars.copy_number: [Sample((np.array(2.0),), {})],
+        arrays_and_scalars.as_scalar: [Sample((np.array(2.0),), {})],
+        arrays_and_scalars.returned_array: [Sample((np.array(2.0),), {})],
+        arrays_and_scalars.returned_scalar: [Sample((np.array(2.0),), {})],
         ew.python_absolute: _numbers(-2.0),
         python_numbers.python_float: [Sample((np.array(2.0),), {})],
         python_numbers.python_complex: [Sample((np.array(2.0 + 1j),), {})],
@@ -247,6 +251,27 @@ def test_no_record_is_more_careful_than_need_be(op):
                 so = True
         told[memory] = told.get(memory, False) or so
     assert all(told.values()), told
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "op", [op for op in EVERY if op.name != "returned_array"], ids=lambda op: op.name
+)
+def test_what_a_program_takes_for_a_scalar_is_one(op):
+    """What a program returns without axes is no array, where no conversion says so."""
+    for operands, attributes in tried(op):
+        try:
+            found = op.kernel(attributes)(*operands, **attributes)
+            claims = Claims(op, operands, attributes)
+        except REFUSED:
+            continue
+        is_scalar = scalars(claims.graph)
+        several = found if isinstance(found, tuple | list) else (found,)
+        for result, value in zip(several, claims.results, strict=False):
+            if not np.ndim(result):
+                assert not (is_scalar(value) and isinstance(result, np.ndarray)), attributes
+                of_numpy = isinstance(result, np.ndarray)
+                assert of_numpy or value.type.weak or op.name not in ARRAYS, attributes
 
 
 def test_every_record_is_tried():

@@ -197,6 +197,15 @@ def linearized_and_read():
 def types_of_math():
     assert type(math.isnan(X[0])) is bool
     assert type(tg.compile(lambda x: math.isnan(x[0]))(X)) is np.bool_
+    assert type(np.isreal(1.5)) is bool
+    assert type(tg.compile(lambda a: np.isreal(a))(1.5)) is np.bool_
+
+
+@otherwise("computes with Python floats alone")
+def python_floats_by_jax():
+    pytest.importorskip("jax")
+    assert type(tg.compile(lambda a: a * 2)(1.5)) is float
+    assert type(tg.compile(lambda a: a * 2, backend="jax")(1.5)) is np.float64
 
 
 @otherwise("reads an element (`x[3]`) on which nothing depends")

@@ -11,7 +11,7 @@ to JAX's default device.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -48,11 +48,15 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     if places or jax.device_count() > 1:
         function = _over_devices(source, function, places or {})
     array = array_class()
+    axeless: list[int] = []
+    if source.frame is not None and source.frame.arrays:
+        numbers = jax.tree.leaves(_outputs(source, lambda i: i))
+        axeless = [i for i, n in enumerate(numbers) if n in source.frame.arrays]
 
     def run(*inputs: Any, **captures: Any) -> Any:
         with wide_types(True):
             result = function(*inputs, **captures)
-        return result if array in map(type, inputs) else owned(result)
+        return result if array in map(type, inputs) else owned(result, axeless)
 
     def checked(*inputs: Any, **captures: Any) -> Any:
         with wide_types(True):
@@ -62,7 +66,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
                 raise LookupError(
                     f"{source.name}: look {i + 1} of {len(looks)} has not the outcome traced"
                 )
-        return result if array in map(type, inputs) else owned(result)
+        return result if array in map(type, inputs) else owned(result, axeless)
 
     def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
         given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
@@ -171,14 +175,16 @@ def _where_sound(result: Any, looks: Iterable[Any]) -> Any:
     return jax.tree.map(shown, result)
 
 
-def owned(result: Any) -> Any:
+def owned(result: Any, axeless: Collection[int] = ()) -> Any:
     """The structure with its JAX arrays as NumPy arrays and scalars that share memory with nothing.
 
-    Views would be faster, and read-only; they may also be the caller's arguments.
+    Those without axes become scalars, but for some, which are named by their numbers. Views would
+    be faster, and read-only; they may also be the caller's arguments.
     """
     leaves, structure = jax.tree.flatten(result)
     arrays = [np.array(leaf) for leaf in leaves]
-    return structure.unflatten([array if array.ndim else array[()] for array in arrays])
+    found = [x if x.ndim or i in axeless else x[()] for i, x in enumerate(arrays)]
+    return structure.unflatten(found)
 
 
 @cache

@@ -30,8 +30,7 @@ def directory() -> Path:
 
 def file_of(text: str) -> Path | None:
     """The file of a kernel, which is written where it is not there; None where that cannot be."""
-    key = hashlib.blake2s(f"{_surroundings()}\n{text}".encode(), digest_size=12).hexdigest()
-    path = directory() / f"tracegrad_kernel_{key}.py"
+    path = _path(text)
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,6 +41,17 @@ def file_of(text: str) -> Path | None:
     except OSError:
         return None
     return path
+
+
+def has(text: str) -> bool:
+    """Whether there is machine code of a kernel."""
+    path = _path(text)
+    return any(path.parent.glob(f"__pycache__/{path.stem}.*.nbc"))
+
+
+def _path(text: str) -> Path:
+    key = hashlib.blake2s(f"{_surroundings()}\n{text}".encode(), digest_size=12).hexdigest()
+    return directory() / f"tracegrad_kernel_{key}.py"
 
 
 @cache

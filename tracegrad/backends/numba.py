@@ -4,7 +4,8 @@ A kernel is compiled in a thread of its own from its first call on; until then, 
 missing, its text runs as Python, which gives the same bits. So does a call that machine code leaves
 with an exception: a kernel changes nothing outside of it, and Python raises what NumPy source
 raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether the
-kernel is there. Machine code is kept on disk (`kernel_cache`).
+kernel is there. Machine code is kept on disk (`kernel_cache`). With ``backend="auto"`` a kernel is
+compiled once Python, or NumPy source, has spent as long in it as that may take.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from threading import Thread, current_thread
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +31,12 @@ from codegen.emit.target import Kernel, Source
 from codegen.types import ArrayType
 from tracegrad.backends import kernel_cache, numba_functions
 from tracegrad.errors import NoKernelsWarning
+
+TO_READ = 0.1
+"""Seconds in a kernel from which on machine code that is on disk is worth its reading."""
+
+TO_COMPILE = 1.0
+"""Seconds in a kernel from which on it is worth its compilation."""
 
 _COMPILING: set[Thread] = set()
 
@@ -42,7 +52,8 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
     kernels = {kernel.name: kernel for kernel in source.kernels}
 
     def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        return lambda function: Later(kernels[function.__name__], function)
+        patient = source.target == "auto"
+        return lambda function: Later(kernels[function.__name__], function, patient)
 
     functions = {n: numba_functions.plain(n) for k in source.kernels for n in k.functions}
     known = {**names, "njit": njit, **functions}
@@ -62,27 +73,65 @@ def _comment(lines: re.Match[str]) -> str:
 class Later:
     """A kernel that is not yet machine code: Python runs it, or what asks for it is told no.
 
-    It stands in a scope under its name; what is faster takes the place there.
+    It stands in a scope under its name; what is faster takes the place there. A `patient` one is
+    compiled when it is worth it.
     """
 
-    def __init__(self, kernel: Kernel, plain: Callable[..., Any]) -> None:
+    def __init__(self, kernel: Kernel, plain: Callable[..., Any], patient: bool) -> None:
         self.kernel = kernel
         self.py_func = plain
         self.scope: dict[str, Any] = {}
-        self.compiled: Callable[..., Any] | None = None
+        self.patient = patient
+        self.spent = 0.0  # seconds, where it is patient
+        self.looked = False  # on disk
 
     def bind(self, scope: dict[str, Any]) -> None:
         """From here on the kernel is known by its name in a scope."""
         self.scope = scope
+        choice = self.kernel.chosen_by
+        if self.patient and choice:
+            scope[choice] = self._timed(scope[choice])
 
     def __call__(self, *args: Any) -> Any:
+        if not self._is_worth_it():
+            return self._time(self.py_func, args)
         self._begin(self.py_func)
         return self.scope[self.kernel.name](*args)
 
     def __bool__(self) -> bool:
         """Whether there is machine code, which is asked of kernels that run through blocks."""
+        if not self._is_worth_it():
+            return False
         self._begin(None)
         return self.scope[self.kernel.name] is not None
+
+    def _timed(self, choice: Callable[..., Any]) -> Callable[..., Any]:
+        """The function that runs the kernel or NumPy source, timed while that is the latter."""
+
+        def timed(*args: Any) -> Any:
+            if self._is_worth_it():
+                self.scope[self.kernel.chosen_by] = choice
+                return choice(*args)
+            return self._time(choice, args)
+
+        return timed
+
+    def _time(self, run: Callable[..., Any], args: Sequence[Any]) -> Any:
+        began = perf_counter()
+        try:
+            return run(*args)
+        finally:
+            self.spent += perf_counter() - began
+
+    def _is_worth_it(self) -> bool:
+        """Whether as much time was spent without machine code as it takes to have it."""
+        if not self.patient:
+            return True
+        if TO_READ <= self.spent < TO_COMPILE and not self.looked:
+            self.looked = True
+            if find_spec("numba") is not None and kernel_cache.has(self.kernel.text):
+                self.spent = inf
+        return self.spent >= TO_COMPILE
 
     def _begin(self, meanwhile: Callable[..., Any] | None) -> None:
         """Begins to compile; `meanwhile` has the kernel's name until that is done."""
@@ -117,7 +166,7 @@ def numba() -> Any:
     try:
         import numba
     except ImportError:
-        text = 'backend="numba" needs numba: pip install "tracegrad[native]"; NumPy source runs'
+        text = 'kernels need numba: pip install "tracegrad[native]"; NumPy source runs'
         warnings.warn(text, NoKernelsWarning, stacklevel=2)
         return None
     return numba

@@ -25,6 +25,7 @@ from tracegrad.differentiation.joins import Unjoined, backwards_apart, joined_gr
 from tracegrad.differentiation.loops.gradients import Unrollable, numbered_gradients
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
+from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returned_scalar
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.tracing.outputs import (
     Result,
@@ -128,7 +129,36 @@ def joint_graph(
         graph = graph.with_block(
             at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
         )
+    if target == "numpy":
+        graph = _as_returned(graph, [(end, shown[all_ends.index(end)].first) for end in of])
+    else:  # whoever calls the program makes NumPy's arrays and scalars of JAX's arrays
+        known = [
+            {place - returned.first for place, is_array in end.arrays if is_array}
+            for end, returned in zip(all_ends, shown, strict=True)
+        ]
+        arrays = frozenset(set.intersection(*known))
+        graph = graph.replace(frame=replace(graph.frame, arrays=arrays))
     return graph, tuple(shown), built
+
+
+def _as_returned(graph: Graph, of: Sequence[tuple[End, int]]) -> Graph:
+    """The graph whose outputs without axes are arrays or scalars as the function's own were.
+
+    `of` has the end of a path that each return is that of, and how many outputs are left out there.
+    """
+    rest = iter(of)
+
+    def changed(block: Block) -> Block:
+        end, first = next(rest)
+        builder, outputs = Builder(graph.sizes), [*block.outputs]
+        for place, is_array in end.arrays:
+            output = outputs[place - first] if place >= first else None
+            if output is not None and not output.type.weak:
+                op = returned_array if is_array else returned_scalar
+                (outputs[place - first],) = builder.call(op, (output,), output.origin.named(None))
+        return replace(block, nodes=(*block.nodes, *builder.nodes), outputs=tuple(outputs))
+
+    return graph.with_block(at_ends(graph.block, changed))
 
 
 def _requiring(tree: Tree, arguments: Arguments) -> list[Value]:

@@ -43,7 +43,14 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.backoff import Growth
-from tracegrad.tracing.outputs import Transform, check_wanted, left_out, outputs_of, places_of
+from tracegrad.tracing.outputs import (
+    Transform,
+    check_wanted,
+    left_out,
+    outputs_of,
+    places_of,
+    zero_dimensional,
+)
 from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
 from tracegrad.user_code.lines_without_ops import ended
 from tracegrad.user_code.lost_gradients import Watch
@@ -438,7 +445,7 @@ def make_version(
     if transform.takes_tangents:
         require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
     stores = (*run.stores, *run.written)
-    leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
+    leaves = [*zip(flatten(run.returned)[0], result.leaves, strict=True)]
     placed = Placed(len(outputs))
     first = left_out(transform, result)
     for leaf, place in leaves:
@@ -451,7 +458,7 @@ def make_version(
     run.trace.forget_unused(outputs, before)
     nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
     origin = ended(run.trace.code, nodes)
-    end = End(outputs, result, stores, stored, effects, origin)
+    end = End(outputs, result, stores, stored, effects, origin, zero_dimensional(leaves))
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     if replaces is not None:

@@ -10,7 +10,11 @@ from tracegrad.config.compile_mode import choose
 from tracegrad.runtime.thread_state import State
 
 backend: str = "numpy"
-"""The target of compiled functions that name none: "numpy", "numba" or "jax"."""
+"""The target of compiled functions that name none: "numpy", "numba", "auto" or "jax".
+
+"numba" is NumPy source whose loops over numbers and elementwise operations numba compiles; "auto"
+has those compiled in which Python has spent a second.
+"""
 
 compile: bool = True
 """Off, every function runs eagerly, line by line: for a debugger in the user's own code."""

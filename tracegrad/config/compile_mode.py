@@ -14,12 +14,12 @@ class Mode:
     target: str
     fast_math: bool = False
     max_bytes: int | None = None
-    kernels: bool = False  # numba compiles loops over numbers: NumPy source besides
+    kernels: str = ""  # "numba" compiles parts of NumPy source, or "auto": where that is worth it
 
     @property
     def text(self) -> str:
         """The target that source is written in, one of `codegen.TARGETS`."""
-        return "numba" if self.kernels else self.target
+        return self.kernels or self.target
 
     def __str__(self) -> str:
         text = f"{self.text} with fast math" if self.fast_math else self.text
@@ -28,12 +28,12 @@ class Mode:
 
 EXACT = {
     **{target: Mode(target) for target in ("numpy", "jax")},
-    "numba": Mode("numpy", kernels=True),
+    **{name: Mode("numpy", kernels=name) for name in ("numba", "auto")},
 }
 FAST = {  # XLA regroups as it likes anyway
     **EXACT,
     "numpy": Mode("numpy", fast_math=True),
-    "numba": Mode("numpy", fast_math=True, kernels=True),
+    **{name: Mode("numpy", fast_math=True, kernels=name) for name in ("numba", "auto")},
 }
 
 CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}

@@ -41,12 +41,14 @@ from codegen.sizes import Size, substitute
 from codegen.types import LIST
 from tracegrad import config
 from tracegrad.fast_math import PASSES
-from tracegrad.ops.elementwise.ufuncs import copy, copy_number
+from tracegrad.ops.elementwise.arrays_and_scalars import copy_number, returned_array
+from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
+from tracegrad.optimizer.scalar_outputs import scalar_outputs
 from tracegrad.tracing.path_tree import outcome_key
 
 
@@ -177,10 +179,14 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
     return replace(block, nodes=tuple(nodes))
 
 
+BEFORE_LIFETIME = (
+    Pass(rows_to_lists, "rows are returned, not the array"),
+    Pass(scalar_outputs, "what is computed is known: most of it is a scalar anyway"),
+)
 CLIENTS = {
-    target: codegen.Client(rules, copy, full_of, copy_number, fast_math, memory)
+    target: codegen.Client(rules, copy, full_of, copy_number, returned_array, fast_math, memory)
     for target, rules, fast_math, memory in (
-        ("numpy", NUMPY_RULES, PASSES, (Pass(rows_to_lists, "rows are returned, not the array"),)),
+        ("numpy", NUMPY_RULES, PASSES, BEFORE_LIFETIME),
         ("jax", JAX_RULES, (), ()),
     )
 }

@@ -16,7 +16,7 @@ from codegen.rewrite import Rewriter, Rule, offered
 from codegen.spelling import Subscript
 from codegen.types import is_inexact, kind, weak
 from tracegrad.ops import masking, python_lists
-from tracegrad.ops.elementwise import python_numbers, ufuncs
+from tracegrad.ops.elementwise import arrays_and_scalars, python_numbers, ufuncs
 from tracegrad.ops.linear_algebra import contractions, decompositions, determinants, solving
 from tracegrad.ops.reductions import sums_and_extremes
 from tracegrad.ops.shape import creation, indexing, joining, reshaping, selection
@@ -384,7 +384,7 @@ def halved_number(r: Rewriter, call: Call) -> Value | None:
     return r.emit(ufuncs.where, lost, r.make_number(0.0, weak("float")), shared)
 
 
-@on(ufuncs.alias, ufuncs.stop_gradient, python_lists.handed)
+@on(ufuncs.alias, arrays_and_scalars.as_scalar, ufuncs.stop_gradient, python_lists.handed)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
     return call.operands[0]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tracegrad.runtime.thread_state import STATE
 
 
@@ -27,6 +29,17 @@ def stands_for_array(x: Any) -> bool:
 def behaves_as_array(x: Any) -> bool:
     """Whether a Tensor is written and read as an array is: all are, where arrays were given."""
     return STATE.standing or stands_for_array(x)
+
+
+def is_memory(x: Any) -> bool:
+    """Whether something is a Tensor that a write changes for all that have it.
+
+    In functions of arrays NumPy's scalars are none, as numbers of Python's are nowhere.
+    """
+    held = getattr(x, "_array", None)
+    if isinstance(held, np.generic):
+        return not behaves_as_array(x)
+    return hasattr(held, "ndim")
 
 
 def note_arrays(tensors: Iterable[Any]) -> None:

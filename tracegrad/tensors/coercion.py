@@ -82,9 +82,10 @@ def copy_of(array: Any) -> Any:
 def laid_out_like(before: Any, array: Any) -> Any:
     """An array that stands for another one from now on, and lies in memory as that did.
 
-    The layout decides which reshape of it is a view.
+    The layout decides which reshape of it is a view. An array without axes stays an array, which
+    others may hold, where what is computed of it is a number.
     """
-    before = plain(before)
+    before, array = plain(before), without_axes_like(before, array)
     if not isinstance(array, np.ndarray) or not isinstance(before, np.ndarray):
         return array
     strides = before.strides
@@ -96,6 +97,15 @@ def laid_out_like(before: Any, array: Any) -> Any:
     laid = np.ndarray(array.shape, array.dtype, memory, -start, strides)
     laid[...] = plain(array)
     return laid
+
+
+def without_axes_like(before: Any, array: Any) -> Any:
+    """What has no axes as an array or as a NumPy scalar, as what it stands for now is one."""
+    if isinstance(before, np.ndarray) and isinstance(array, np.generic):
+        return with_memory(array)
+    if isinstance(before, np.generic) and isinstance(array, np.ndarray) and not array.ndim:
+        return plain(array)[()]
+    return array
 
 
 def copy_with_gaps(array: Any) -> Any:

@@ -11,7 +11,8 @@ from tracegrad.errors import GradientError
 from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
-from tracegrad.tensors.coercion import copy_of
+from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.tensors.coercion import copy_of, without_axes_like
 from tracegrad.tensors.devices import (
     CPU,
     GPUS,
@@ -23,7 +24,7 @@ from tracegrad.tensors.devices import (
     where,
 )
 from tracegrad.tensors.tensor import Tensor, sharing, wrap
-from tracegrad.values.dispatch import shape_of
+from tracegrad.values.dispatch import is_scalar, shape_of
 
 PLACES = ("cpu", "jax", *GPUS)
 TYPE_NAMES = {
@@ -186,9 +187,9 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
                 "deepcopy of a value that is being differentiated would lose its gradient: "
                 "use x.clone(), or x.detach().clone() where the gradient is to end"
             )
-        memo[id(x)] = clone(x)
+        memo[id(x)] = x.copy() if behaves_as_array(x) else clone(x)  # type: ignore[attr-defined]
     elif id(x) not in memo:
-        copied = memo[id(x)] = wrap(copy_of(x._array))
+        copied = memo[id(x)] = wrap(without_axes_like(x._array, copy_of(x._array)))
         copied._node = x._node
         copied._grad = None if x._grad is None else deep_copy(x._grad, memo)
     found: Tensor = memo[id(x)]
@@ -196,7 +197,9 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def shallow_copy(x: Tensor) -> Tensor:
-    """Another Tensor of the same memory and history."""
+    """Another Tensor of the same memory and history; of a number that number."""
+    if is_scalar(x._array) and behaves_as_array(x):
+        return x
     copied = sharing(x)
     copied._node = x._node
     return copied

@@ -11,6 +11,7 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.elementwise import powers
 from tracegrad.ops.elementwise import ufuncs as ew
+from tracegrad.ops.elementwise.python_numbers import as_python_number
 from tracegrad.ops.linear_algebra import contractions
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape import indexing, reshaping, selection
@@ -23,7 +24,8 @@ from tracegrad.tensors import fast_operators
 from tracegrad.tensors.flat import Flat
 from tracegrad.tensors.public_functions import RECORDS
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.dispatch import Count, Repeated, dtype_of, is_number, is_weak
+from tracegrad.tensors.zero_dimensional import method_of_numpy
+from tracegrad.values.dispatch import Count, Repeated, dtype_of, is_number, is_weak, ndim_of
 
 # -- operators ----------------------------------------------------------------------------------
 
@@ -39,8 +41,8 @@ WIDE = ("float64", "complex128")
 
 
 def _pow(x: Any, exponent: Any) -> Any:
-    """The operator, which of bools squares to int8 where `np.power` makes int64 of them."""
-    if type(exponent) is int and exponent == 2 and dtype_of(x) == "bool" and not is_number(x):
+    """The operator, which of arrays of bools squares to int8 where `np.power` makes int64."""
+    if type(exponent) is int and exponent == 2 and dtype_of(x) == "bool" and ndim_of(x):
         return ew.square(x)
     return power(x, exponent)
 
@@ -100,7 +102,9 @@ def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., A
 
 
 def _rounded(self: Any, ndigits: Any = None) -> Any:
-    """``round(x)``: of a number, without digits, an int of Python's."""
+    """``round(x)``: of a number, without digits, an int of Python's; of Python's own such a one."""
+    if ndigits is not None and is_number(self._array):
+        return as_python_number(ew.round(self, ndigits))
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)
     return int(found) if ndigits is None and not self.ndim and stands_for_array(self) else found
 
@@ -281,6 +285,20 @@ def _in_place(x: Tensor, result: Any) -> Any:
     return None
 
 
+def _real(x: Tensor) -> Any:
+    """The real part; of a number of Python's such a number, which a real one is itself."""
+    if not is_number(x._array):
+        return ew.real(x)
+    return as_python_number(ew.real(x)) if x.is_complex() else x
+
+
+def _imag(x: Tensor) -> Any:
+    """The imaginary part; of a number of Python's such a number."""
+    if not is_number(x._array):
+        return ew.imag(x)
+    return as_python_number(ew.imag(x)) if x.is_complex() else type(x._array)(0)
+
+
 def _conj(x: Tensor) -> Any:
     """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
     return ew.conj(x) if x.is_complex() else x
@@ -299,19 +317,19 @@ def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
 
 
 OWN: dict[str, Any] = {
-    "copy": _copy,
+    "copy": method_of_numpy("copy", _copy),
     "compress": _compress,
     "conj": _conj,
     "conjugate": _conj,
     "dim": lambda x: x.ndim,
     "fill": _fill,
     "flat": property(Flat, lambda x, value: _fill(x, value)),
-    "imag": property(ew.imag, lambda x, value: ew.imag(x).fill(value)),
+    "imag": property(_imag, lambda x, value: ew.imag(x).fill(value)),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
     "partition": _partition,
-    "real": property(ew.real, lambda x, value: ew.real(x).fill(value)),
+    "real": property(_real, lambda x, value: ew.real(x).fill(value)),
     "size": property(_size),
     "sort": _sort,
     "strides": property(_strides),
@@ -332,10 +350,7 @@ def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         op = TABLE[name]
         method = fast_operators.without_arguments(op, op.attributes, function)
     else:
-
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return function(self, *args, **kwargs)
-
+        method = method_of_numpy(name, function)
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = function.__doc__

@@ -18,7 +18,7 @@ import numpy as np
 from tracegrad import special
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.ops.arguments import SYNONYMS
-from tracegrad.ops.elementwise.ufuncs import astype, strengthen
+from tracegrad.ops.elementwise.ufuncs import astype
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
 from tracegrad.ops.shape.reshaping import laid_out, one_axis
@@ -30,7 +30,8 @@ from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.inplace import update
 from tracegrad.tensors.tensor import Tensor, written_into_plain
 from tracegrad.tensors.type_info import API_VERSIONS
-from tracegrad.values.dispatch import is_number, is_scalar
+from tracegrad.tensors.zero_dimensional import as_of_function
+from tracegrad.values.dispatch import is_scalar
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -78,6 +79,13 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         return getattr(ufunc, method)(*plain, **kwargs)
     if "out" in given and method in ("__call__", "reduce", "accumulate"):
         return _written_out(self, ufunc, method, operands, given)
+    if method == "at" and not given:
+        return _at(name, *operands)
+    return as_of_function(name, _called(name, method, operands, given), None)
+
+
+def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) -> Any:
+    """A ufunc, or one of its methods, that gives something new."""
     match method:
         case "__call__":
             return _call_ufunc(name, operands, given)
@@ -90,8 +98,6 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
         case "reduceat" if name in REDUCE:
             return _segments(name, operands, **given)
-        case "at" if not given:
-            return _at(name, *operands)
     raise _no_counterpart(f"np.{name}.{method}")
 
 
@@ -193,12 +199,10 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
     if dtype is not None:
         operands = [astype(array_functions.asarray(x), dtype=dtype_name(dtype)) for x in operands]
     found = _ufunc_called(name)(*operands, **given)
-    if order is not None:
-        parts = [laid_out(x, order, None) for x in (found if type(found) is tuple else (found,))]
-        found = tuple(parts) if type(found) is tuple else parts[0]
-    if is_number(getattr(found, "_array", None)):  # an operator keeps Python's numbers, NumPy not
-        return strengthen(found)
-    return found
+    if order is None:
+        return found
+    parts = [laid_out(x, order, None) for x in (found if type(found) is tuple else (found,))]
+    return tuple(parts) if type(found) is tuple else parts[0]
 
 
 def _ufunc_called(name: str) -> Callable[..., Any]:
@@ -243,15 +247,17 @@ def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) 
 # -- functions ----------------------------------------------------------------------------------
 
 LOOKS: dict[str, Callable[..., Any]] = {
+    "imag": lambda val: val.imag,
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
     "ndim": lambda a: a.ndim,
     "can_cast": type_info.can_cast,
     "result_type": type_info.result_type,
+    "real": lambda val: val.real,
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
 }
-"""Functions that ask for type or shape only."""
+"""Functions that ask for type or shape only, and those that name an attribute."""
 
 
 PLAIN = frozenset(
@@ -291,6 +297,8 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     found = _call(shown, function, args, _renamed(func, function, given))
     if out is not None:
         return _write_into(out, found)
+    if name not in LOOKS:
+        found = as_of_function(name, found, args[0] if args else None)
     return CONTAINERS[name](found) if name in CONTAINERS else found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from inspect import Signature
 from typing import Any
@@ -346,6 +346,21 @@ def outputs_of(
         else:
             shown.append(Static(leaf))
     return tuple(outputs), Result(spec, tuple(shown))
+
+
+def zero_dimensional(leaves: Iterable[tuple[Any, int | Static]]) -> tuple[tuple[int, bool], ...]:
+    """Of the outputs without axes, whether the function returned arrays, or scalars of NumPy's.
+
+    `leaves` are what it returned, with the numbers of outputs.
+    """
+    held = [(place, getattr(leaf, "_array", leaf)) for leaf, place in leaves]
+    return tuple(
+        [
+            (place, isinstance(x, np.ndarray))
+            for place, x in held
+            if isinstance(place, int) and isinstance(x, np.ndarray | np.generic) and not x.ndim
+        ]
+    )
 
 
 def left_out(transform: Transform, returned: Result) -> int:

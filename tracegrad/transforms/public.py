@@ -115,7 +115,7 @@ def grad(
         function has them as they are, and None stands in their places of the gradient.
     has_aux : bool
         The function returns ``(value, aux)``; the callable returns ``(gradient, aux)``.
-    backend : "numpy", "numba" or "jax", optional
+    backend : "numpy", "numba", "auto" or "jax", optional
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.

@@ -204,7 +204,7 @@ def jvp(
         A tangent for each, of the same structure and shapes.
     has_aux : bool
         The function returns ``(value, aux)``; ``(out, out_tangent, aux)`` is returned.
-    backend : "numpy", "numba" or "jax", optional
+    backend : "numpy", "numba", "auto" or "jax", optional
         The target of the generated source; default ``tg.config.backend``.
 
     Returns
@@ -295,7 +295,7 @@ def linearize(
     primals
         The arguments: arrays, floats or pytrees of them. What is written to them later does not
         matter.
-    backend : "numpy", "numba" or "jax", optional
+    backend : "numpy", "numba", "auto" or "jax", optional
         The target of the generated source; default ``tg.config.backend``.
 
     Returns

@@ -70,7 +70,7 @@ def vjp(
         matter, or is told by name where a large one is read again.
     has_aux : bool
         The function returns ``(value, aux)``; ``(out, vjp_fn, aux)`` is returned.
-    backend : "numpy", "numba" or "jax", optional
+    backend : "numpy", "numba", "auto" or "jax", optional
         The target of the generated source; default ``tg.config.backend``.
 
     Returns

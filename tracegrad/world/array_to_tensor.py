@@ -34,6 +34,7 @@ from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
+from tracegrad.tensors.coercion import with_memory
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import native_tables
 from tracegrad.world.lengths import Length
@@ -395,6 +396,7 @@ def _as_tensor(array: np.ndarray) -> Tensor:
         made = full(array.shape, array.flat[0].item(), dtype=kind)
     else:
         made = asarray(wrap(array.copy()))
+    made._array = with_memory(made._array)  # one without axes too is written to
     if STATE.trace is not None and made._traced is not None:
         STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array
     return made

@@ -13,6 +13,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import MethodDescriptorType
 from typing import Any
 
@@ -23,8 +24,9 @@ from tracegrad.ops.elementwise.python_numbers import as_python_number, python_fl
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tensors.array_functions import asarray, broadcast_to, copy
+from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables, scipy_table
@@ -167,7 +169,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _filled(callee, operands, keywords)
     if id(callee) in _OF_BUFFERS:
         return _of_buffer(callee, operands, keywords)
-    if type(callee) is MethodDescriptorType and callee.__objclass__ is np.ndarray:
+    if type(callee) is MethodDescriptorType and callee.__objclass__ in _OF_NUMPY:
         return _method_of_array(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
@@ -175,7 +177,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _of_scipy(callee, operands, keywords)
     if type(callee) is type and callee in _SCALARS:
         one = [type(x) for x in operands] == [Tensor] and not keywords
-        return (lambda: operands[0].astype(callee)) if one and _casts(callee, *operands) else None
+        return partial(_cast, callee, *operands) if one and _casts(callee, *operands) else None
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
@@ -188,6 +190,9 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     return None
 
 
+_OF_NUMPY = (np.ndarray, np.generic)
+
+
 def _method_of_array(
     method: MethodDescriptorType, operands: Operands, keywords: Keywords
 ) -> Callable[[], Any] | None:
@@ -195,7 +200,7 @@ def _method_of_array(
     if not operands or type(operands[0]) is not Tensor:
         return None
     if method.__name__ in ("__copy__", "__deepcopy__"):
-        return lambda: copy(operands[0])
+        return lambda: as_of_method("copy", copy(operands[0]), operands[0])
     own = getattr(Tensor, method.__name__, None)
     return None if own is None else lambda: own(*operands, **keywords)
 
@@ -226,6 +231,11 @@ _SCALARS = frozenset({
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
     *(np.float16, np.float32, np.float64, np.complex64, np.complex128),
 })  # fmt: skip
+
+
+def _cast(kind: type, x: Tensor) -> Any:
+    """``kind(x)``: of what has no axes a scalar."""
+    return as_of_function(kind.__name__, astype(x, kind), x)
 
 
 def _casts(kind: type, x: Tensor) -> bool:
@@ -423,6 +433,8 @@ def _array_of(
     if type(x) is not Tensor and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     found = laid_out(found, order, copy and not new)
+    if type(found) is Tensor:
+        found = as_0d_array(found)
     return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if ndmin > found.ndim else found
 
 

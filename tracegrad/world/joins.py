@@ -23,6 +23,7 @@ from codegen.ir import Call, Check, Origin, Trait, Value, dims_of
 from tracegrad.machine.frames import Elsewhere
 from tracegrad.machine.post_dominators import RETURN, Meeting, meetings, returns
 from tracegrad.machine.translation import program_of
+from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
@@ -115,6 +116,7 @@ class Joins:
         self.met: list[Watched] = []
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
+        self.memory: set[Value] = set()  # parameters that are arrays, and no numbers
         self.given: set[Value] = set()  # parameters that are what the function was given
         self.first: dict[Joint, Watched] = {}  # as it was when arms were first known to meet
         world.machine.ops = Arrivals(self)
@@ -286,6 +288,9 @@ class Joins:
         self.given.update(
             p for p, a in zip(joint.parameters, arguments, strict=True) if self._is_given(a)
         )
+        self.memory.update(
+            p for p, x in zip(joint.parameters, state.tensors, strict=True) if is_memory(x)
+        )
         if known and watched.turn is not None:
             self._go_on(watched, meet, state.tensors)
         if isinstance(trace.builder, PathBuilder):
@@ -363,7 +368,7 @@ class Joins:
                 return None
             state.known.append((slot, form))
             state.places.append((slot, x))
-        arrays = any(x._traced[1].type.shape for x in state.tensors)
+        arrays = any(map(is_memory, state.tensors))
         if arrays and watched.turn is not None and self.world.loops.written:
             return None  # the next turn may write to what an arm has handed on
         return state
@@ -400,7 +405,7 @@ class Joins:
         state.names.append(name or value.origin.name or "value")
         dims = dims_of(self.trace.sizes, value.type)
         shown = value in self.trace.shown
-        return "new tensor", value.type.dtype, value.type.weak, dims, shown
+        return "new tensor", value.type.dtype, value.type.weak, dims, shown, is_memory(x)
 
     def compares(self, a: Any, b: Any) -> None:
         """Who a Tensor is that arms have handed on, no program tells."""
@@ -415,12 +420,12 @@ class Joins:
 
     def writes(self) -> None:
         """An array is written to: others may have it, too, on an arm that another call takes."""
-        if any(p.type.shape for p in self.parameters):
+        if self.memory:
             self.part("an array that arms have handed on is written to")
 
     def ends(self) -> None:
         """The run is over; an array that was given is itself where the function has left it."""
-        if any(p.type.shape for p in self.given) and any(self.world.marks):
+        if not self.memory.isdisjoint(self.given) and any(self.world.marks):
             self.part("an array that it was given, in one arm alone")
 
     def derives(self) -> None:

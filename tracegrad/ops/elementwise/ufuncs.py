@@ -655,23 +655,15 @@ copy_in_order = define(
     traits=(Trait.ELEMENTWISE, Trait.COPY),
     doc="A copy in C order: which reshape of an array is a view is decided by its layout.",
 )
-copy_number = OpRecord(
-    name="copy_number",
-    operands=("x",),
-    infer=same,
-    spelling={"numpy": spell("np.array(x)[()]"), "jax": spell("x")},
-    vjp=lambda ct, y, x: (ct,),
-    traits=frozenset({Trait.COPY}),
-    doc="What has no axes, as a NumPy scalar. Not in the table: programs alone return it.",
-)
 strengthen = define(
     "strengthen",
-    "np.asarray(x)",
+    "np.asarray(x)[()]",
+    jax="jnp.asarray(x)",
     infer=same,
     vjp=lambda ct, y, x: (ct,),
     traits=(Trait.ELEMENTWISE,),
     memory=lambda x: None if x.weak else Trait.VIEW,
-    doc="A Python number as an array, for ops that call methods of their operand.",
+    doc="A Python number as one of NumPy's, for ops that call methods of their operand.",
 )
 alias = define(
     "alias",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.sizes import Dim, Sizes
+from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
 from tracegrad.errors import ShapeError
@@ -79,9 +80,17 @@ def _einsum_record(count: int) -> OpRecord:
     names = " ".join(LETTERS[:count])
     arguments = ", ".join(LETTERS[:count])
     optimize = "" if count == 2 else ", optimize=True"  # several: NumPy finds the best order
+    text = f"np.einsum(subscripts, {arguments}{optimize})"
+
+    def scalar(attributes: Mapping[str, Any]) -> Spelling:
+        """With ``optimize`` a sum over all labels may be an array."""
+        whole = attributes["subscripts"].endswith("->")
+        return spell(text + "[()]" if whole and optimize else text)
+
     return define(
         "einsum" if count == 2 else f"einsum_{count}",
-        f"np.einsum(subscripts, {arguments}{optimize})",
+        scalar,
+        jax=text.replace("np.", "jnp."),
         operands=names,
         infer=_einsum_type,
         vjp=_einsum_vjp,

@@ -20,6 +20,7 @@ from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
+from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
@@ -180,7 +181,7 @@ class Closing(Holding):
 
     def _is_shared(self, head: Head, leaf: Leaf) -> bool:
         """Whether others may hold an array that a variable was given in the first turn."""
-        if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
+        if leaf.value is None or not is_memory(leaf.holder) or self._is_written(head, leaf.holder):
             return False
         if leaf.value in self.lists.stand_ins:
             return True
@@ -211,14 +212,15 @@ class Closing(Holding):
             value = Value(WIDE, origin)
             self.wide[value] = head
         head.arguments[value] = argument
-        if head.whole and value.type.shape:
+        if head.whole and is_memory(x):
             self.frozen.update({value: head, argument: head})
         if type(x) is Tensor and self._is_written(head, x):
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
         array = x._array if type(x) is Tensor else x
-        tensor = wrap(np.float64(array) if value.type == WIDE else array, (trace, value))
+        number = value.type == WIDE and not isinstance(array, np.ndarray)
+        tensor = wrap(np.float64(array) if number else array, (trace, value))
         if type(x) is Tensor:
             tensor._node = x._node
         self.world.stands_for(tensor, self.world.original(leaf.holder))
@@ -339,7 +341,8 @@ class Closing(Holding):
                 continue
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
-            if wide is None or type(slot[0]) is not int or on_stack(slot):
+            alike = is_memory(begun.holder) == is_memory(leaf.holder)
+            if wide is None or type(slot[0]) is not int or on_stack(slot) or not alike:
                 return
             found[slot] = wide
             new |= wide or parameter is None
@@ -441,7 +444,8 @@ class Closing(Holding):
                     head.why = f"{called(head, slot)} is another {kind_of(leaf)} in later turns"
                     return None
                 continue
-            value = self._as(parameter, leaf)
+            alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
+            value = self._as(parameter, leaf) if alike else None
             if value is None or not self._stays(head, slot, parameter, leaf):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
@@ -551,7 +555,8 @@ class Closing(Holding):
             if parameter in same.found:
                 continue
             leaf = head.before[slot]
-            value = self._as_first(parameter, leaf)
+            alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
+            value = self._as_first(parameter, leaf) if alike else None
             if value is None and parameter not in same.numbers:
                 return None
             if value is not None:

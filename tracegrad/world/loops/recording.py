@@ -520,8 +520,7 @@ class Loops(Closing):
         return head if head.cycle is None or around is head else None
 
     def begins_unseen(self, frame: Any) -> bool:
-        """Whether a frame, or one around, is in the first turn of a ``while`` of which nobody has
-        told."""
+        """Whether a frame, or one around, is in the first turn of a ``while`` that nobody told."""
         while frame is not None:
             for target in whiles(frame.code):
                 known = (id(frame), target) in self.heads

@@ -23,6 +23,7 @@ from tracegrad.machine.frames import CALLERS, Frame
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
+from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.written_places import Place as Slotted
@@ -366,9 +367,13 @@ class Return:
 
     def _renewed(self, form: OfTensor, value: Value) -> Any:
         found = self.values[value]
-        if id(form.holder) in self.written and type(found) in (Tensor, np.ndarray):
-            return self.loops.renewed(form.holder, value, found)
+        of_numpy, before = isinstance(found, np.generic), form.holder._array
+        if id(form.holder) in self.written and (type(found) in (Tensor, np.ndarray) or of_numpy):
+            tensor = self.loops.renewed(form.holder, value, found)
+            tensor._array = without_axes_like(before, tensor._array)
+            return tensor
         tensor = self.loops.now(value, found, form.stands)
+        tensor._array = without_axes_like(before, tensor._array)
         if form.link is not None:
             base, op, others, attributes, output = form.link
             base = self.now(base)

@@ -227,7 +227,7 @@ def _kind(x: Any) -> Any:
     """What items have in common that are of one type; None of what is no array and no tuple."""
     array = x._array if type(x) is Tensor else x
     if isinstance(array, np.ndarray | np.generic):  # no number of Python
-        return array.dtype.str, array.shape
+        return array.dtype.str, array.shape, isinstance(array, np.ndarray)
     if not is_tuple(x) or not x:
         return None
     kinds = tuple(map(_kind, x))
