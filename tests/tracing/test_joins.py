@@ -50,6 +50,22 @@ def used_in_one_arm(x):
     return y + x[2]
 
 
+def reads_from_the_end_in_one_arm(x):
+    r, s = x[1], x[0]
+    v = x[-1] ** 2
+    if x[0] > 0:
+        s = s * v
+    return s + 0.5 * r
+
+
+def reads_a_slice_in_one_arm(x):
+    r, s = x[1], x[0]
+    v = np.sum(x[1:] * 2.0)
+    if x[0] > 0:
+        s = s * v
+    return s + 0.5 * r
+
+
 def is_another_or_the_same(x):
     y = x * 1.0
     z = y
@@ -103,6 +119,7 @@ def reads_an_element_again(x):
     [
         *(used_in_one_arm, is_another_or_the_same, derives_inside, writes_behind),
         *(loops_behind, reads_an_element_again),
+        *(reads_from_the_end_in_one_arm, reads_a_slice_in_one_arm),
     ],
 )
 def test_arms_meet_only_where_they_may(function):

@@ -28,7 +28,7 @@ from codegen.types import is_inexact
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.gradients import Seeds, giving
 from tracegrad.differentiation.reverse_mode import Mixed, Reverse, moves
-from tracegrad.differentiation.ways_back import Unjoined, WaysBack, behind
+from tracegrad.differentiation.ways_back import Unjoined, WaysBack, behind, is_of_rows
 from tracegrad.ops.checkpoint_markers import regions_of
 from tracegrad.ops.python_calls import hooked
 from tracegrad.ops.python_lists import unset_like
@@ -202,7 +202,7 @@ class _Writer(WaysBack):
     def _returned(self, flow: Flow) -> Block:
         """The end of the backward: gradients, and what stands where nothing has flowed."""
         told = [v for v in self.wanted if v in flow.told]
-        unsure = [v for v in told if not (self.zeros and v in flow.places)]
+        unsure = [v for v in told if not (self.zeros and is_of_rows(flow, v))]
         if unsure:
             number = flow.told[unsure[0]].number
             return self._split([number], flow, self._with_others, self._returned)

@@ -149,7 +149,7 @@ class WaysBack:
                     if value not in self.active:
                         continue
                     reached.add(value)
-                    if value in flow.told and not (step.op in INDEXED and value in flow.places):
+                    if value in flow.told and not (step.op in INDEXED and is_of_rows(flow, value)):
                         told[flow.told[value].number] = None
                     if flow.maybe.get(value):
                         told.update((x, None) for x in self._elements(step, value, flow))
@@ -421,7 +421,7 @@ class Met:
         places, maybe = dict[Value, Places](), dict[Value, Mapping[Element, Told]]()
         for value in dict.fromkeys(v for flow in self.flows for v in flow.cts):
             having = [flow for flow in self.flows if value in flow.cts]
-            rows = all(_is_of_rows(flow, value) for flow in having)
+            rows = all(is_of_rows(flow, value) for flow in having)
             cts[value] = self._cotangent(value, Zeros(value) if rows else None)
             number = self._number(
                 value, "has", [value in f.cts and f.told.get(value, True) for f in self.flows]
@@ -502,7 +502,7 @@ class Met:
         return flow.maybe.get(value, {}).get(element, False)
 
 
-def _is_of_rows(flow: Flow, value: Value) -> bool:
+def is_of_rows(flow: Flow, value: Value) -> bool:
     """Whether a cotangent is an array of elements met so far, which are known."""
     known = flow.places.get(value)
     return known is not None and known.known and not known.mixed and not known.others
