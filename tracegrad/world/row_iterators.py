@@ -155,7 +155,7 @@ def paired(x: Any) -> Rows | None:
     """What ``itertools.pairwise`` gives of a Tensor: each row with the one behind it."""
     if type(x) is not Tensor or not x._is_traced or not x.ndim:
         return None
-    return zipped(x, x[1:])
+    return zipped(x, x[1:])  # type: ignore[index]
 
 
 def _is_down(x: Any) -> bool:
