@@ -17,8 +17,9 @@ import pytest
 
 import tracegrad as tg
 
-for _name in ("jax", "scipy", "sklearn", "matplotlib", "tqdm"):
+for _name in ("jax", "scipy", "sklearn", "matplotlib"):
     pytest.importorskip(_name)
+pytest.importorskip("tqdm").tqdm.monitor_interval = 0  # its thread would outlive these tests
 
 
 def test_every_example_has_a_section_and_a_picture():

@@ -7,6 +7,7 @@ them: then there is a program for each length, and the values are right all the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,13 @@ def neighbours(x):
     return total
 
 
+def neighbours_in_pairs(x):
+    total = 0.0
+    for a, b in pairwise(x):
+        total = total + (a - b) ** 2 * a
+    return total
+
+
 def backwards(x):
     total = 0.0
     for i in range(len(x) - 1, -1, -1):
@@ -141,8 +149,31 @@ def single_precision(x):
     return np.sum(y * y)
 
 
+def from_the_end(x):
+    n = len(x)
+    y = np.zeros(n)
+    y[: n - 1] = x[1:n]
+    y[n - 1] = x[0]
+    return np.sum(y * x) + np.sum(x[1:n] - x[: n - 1]) + x[n - 1] * x[n - 2] + np.sum(x[n - 3 :])
+
+
+def columns_from_the_end(x):
+    n = x.shape[0]
+    y = x[:, None] * np.ones((n, 3))
+    return np.sum(y[: n - 2, 1] * y[2:n, 0]) + y[n - 1, 2]
+
+
+def longer_by_one(x):
+    n = len(x)
+    y = np.zeros(n + 1)
+    y[1 : n + 1] = np.cumsum(x)
+    return np.sum(y[:n] * x)
+
+
 ONE = [
+    *(from_the_end, columns_from_the_end, longer_by_one),
     *(recurrence, rows_filled, one_longer, differences, kernel_matrix, weights, neighbours),
+    neighbours_in_pairs,
     *(backwards, backwards_from_the_last_but_one, reversed_numbers, times, of_every_maker, masked),
     *(even_places, two_names, skew, single_precision),
 ]
@@ -191,6 +222,17 @@ def test_labels_are_looked_up_in_batches_of_any_size() -> None:
         args = random.normal(size=(3, 4)), random.normal(size=(n, 3)), random.integers(4, size=n)
         assert compiled(*args)[0] == loss(*args)
     assert compiled.cache_info().traces == 1
+
+
+def test_more_from_the_end_than_there_is() -> None:
+    def f(x):
+        n = len(x)
+        return np.sum(x[: n - 12]) + x[0]
+
+    compiled = tg.value_and_grad(f)
+    for n in (20, 15, 12, 11, 5, 20):
+        x = np.linspace(1.0, 2.0, n)
+        assert compiled(x)[0] == f(x)
 
 
 # -- arrays of numbers ----------------------------------------------------------------------------

@@ -197,6 +197,11 @@ class Lengths:
                 return found, None
         if not self.any:
             return None
+        if operation is operator.getitem or operation is operator.setitem:
+            found = self._from_the_end(*operands[:2])
+            if found is not operands[1]:
+                operands = (operands[0], found, *operands[2:])
+                return self.taken(operation, operands, keywords) or (operands, keywords)
         key, kinds = id(operation), [type(x) for x in operands]
         if Length in kinds:
             if key in _SUMS and all(kind is Length or kind is int for kind in kinds):
@@ -213,8 +218,8 @@ class Lengths:
                 return array, None
         if operation is reversed and id(operands[0]) in self.ranges:
             return self._reversed(operands[0]), None
-        if operation is zip or operation is enumerate:  # loops go through these
-            return None
+        if operation is zip or operation is enumerate or operation is slice:
+            return None  # loops go through these, an index is made of it
         if operation is operator.getitem and self.loops.lists.filled(operands[0]) is not None:
             return None
         if key in _UNPACKING:
@@ -230,6 +235,48 @@ class Lengths:
             named = {name: self.looked(x) for name, x in keywords.items()}
             return [*map(self.looked, operands)], named
         return None
+
+    def _from_the_end(self, x: Any, key: Any) -> Any:
+        """An index in which lengths are counted from the end of their axis, where they can be.
+
+        Of x of length n, ``x[n - 1]`` is ``x[-1]``, and ``x[: n - 2]`` is ``x[:-2]``.
+        """
+        several = key if type(key) is tuple else (key,)
+        told = any(
+            type(i) is Length or (type(i) is slice and Length in (type(i.start), type(i.stop)))
+            for i in several
+        )
+        if not told or type(x) is not Tensor or not self.loops.is_recorded(x):
+            return key
+        shape, parts, axis = x._traced[1].type.shape, [], 0
+        for i in several:
+            if i is not None and (type(i) not in (int, slice, Length) or axis == len(shape)):
+                return key
+            parts.append(None if i is None else self._part_from_the_end(shape[axis], i))
+            axis += i is not None
+        if all(map(operator.is_, parts, several)):
+            return key
+        return tuple(parts) if type(key) is tuple else parts[0]
+
+    def _part_from_the_end(self, dim: Dim, i: Any) -> Any:
+        if type(i) is Length:
+            return self._behind(dim, i, i)
+        if type(i) is not slice or i.step not in (None, 1):
+            return i
+        start, stop = self._behind(dim, i.start, i.start), self._behind(dim, i.stop, None)
+        return i if start is i.start and stop is i.stop else slice(start, stop, i.step)
+
+    def _behind(self, dim: Dim, i: Any, all_of_it: Any) -> Any:
+        """A length as a negative number; `all_of_it` where it is that of the axis."""
+        if type(i) is not Length or int.__index__(i) < 0:
+            return i
+        sizes = self.trace.sizes
+        left = sizes.resolve(minus(dim, sizes.resolve(i.dim)))
+        if not isinstance(left, int) or left < 0 or not isinstance(sizes.resolve(dim), Size):
+            return i
+        if left:  # so many there are
+            sizes.guards.append((size_of(SliceLength(dim, None, left, None)), left))
+        return -left if left else all_of_it
 
     def _tells(self, x: Any) -> bool:
         """Whether a length is handed on, or is part of a shape."""

@@ -151,6 +151,13 @@ def zipped(*operands: Any, strict: bool = False) -> Rows | None:
     return rows
 
 
+def paired(x: Any) -> Rows | None:
+    """What ``itertools.pairwise`` gives of a Tensor: each row with the one behind it."""
+    if type(x) is not Tensor or not x._is_traced or not x.ndim:
+        return None
+    return zipped(x, x[1:])  # type: ignore[index]
+
+
 def _is_down(x: Any) -> bool:
     return type(x) is Rows and x.down
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from codegen.ir import Value
 from codegen.types import weak
@@ -32,9 +32,6 @@ APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
 
 Slot = tuple[int | Place, ...]
 """A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
-
-SHARING: WeakSet[CodeType] = WeakSet()
-"""Functions in which two go through one iterator."""
 
 
 class Unclosed(BaseException):

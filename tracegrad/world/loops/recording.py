@@ -34,6 +34,7 @@ from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.filled_lists import KEEPING
+from tracegrad.world.loops.iterators_of_several import GOING, going, shares_iterators
 from tracegrad.world.loops.list_appends import Lists
 from tracegrad.world.loops.loop_heads import (
     APART,
@@ -41,7 +42,6 @@ from tracegrad.world.loops.loop_heads import (
     MOST_TRIED,
     MOST_WAYS,
     RANGE,
-    SHARING,
     SUSPENDED,
     UNCLOSED,
     Head,
@@ -58,7 +58,7 @@ from tracegrad.world.loops.unrolling_reasons import say, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
 from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
-from tracegrad.world.row_iterators import Rows, backwards, enumerated, rows_of, zipped
+from tracegrad.world.row_iterators import Rows, rows_of
 from tracegrad.world.tensor_places import ITEM
 from tracegrad.world.world import CALL, RULES
 
@@ -144,13 +144,13 @@ class Loops(Closing):
     def rule_for(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
         """What is done in place of an operation of C that has to do with loops, or None."""
         if any(type(x) is Rows and x.taken for x in operands):
-            self._shares_iterators()
+            shares_iterators(self)
         if operation is next and not self.world.is_outside(operands[0]):
             return _next
         if operation is iter:
             return _iter
-        if id(operation) in _GOING:
-            rows = self._going(operation, operands, keywords)
+        if id(operation) in GOING:
+            rows = going(self, operation, operands, keywords)
             if rows is not None:
                 return lambda *given, **named: rows
             for x in operands if operation is not reversed else ():
@@ -163,35 +163,6 @@ class Loops(Closing):
         if rule is None and operation is not list.append and operation is not getattr:
             self.lists.touches(operands, id(operation) in KEEPING, changes(operation, operands))
         return rule
-
-    def _going(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Rows | None:
-        """The iterator that ``zip`` and the like give, where its place may be a number."""
-        named = operation is zip and len(keywords) == 1 and type(keywords.get("strict")) is bool
-        if (keywords and not named) or any(self.world.is_outside_tensor(x) for x in operands):
-            return None
-        iterators = [x for x in operands if type(x) is Rows]
-        if iterators and (self.trace.code in SHARING or not self.is_repeatable()):
-            return None
-        rows: Rows | None = _GOING[id(operation)](*map(self.lists.view, operands), **keywords)
-        if rows is not None:
-            self.makes(rows)
-            self.lists.goes(rows)
-            self.lengths.go_along(rows, operation is enumerate)
-            for x in iterators:
-                x.taken = True
-        return rows
-
-    def _shares_iterators(self) -> None:
-        """The function asks an iterator that ``zip`` or ``enumerate`` goes through for more.
-
-        The run is made again, with iterators that advance each other as Python's do.
-        """
-        if not self.is_repeatable():
-            raise ConversionError(
-                "an iterator goes on that zip() or enumerate() goes through: give these the array"
-            )
-        SHARING.add(self.trace.code)
-        raise Learned
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
@@ -778,9 +749,6 @@ class Loops(Closing):
         self.ranges.pop(id(head.iterator), None)
         self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
         return True
-
-
-_GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
 
 
 def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:

@@ -1,0 +1,56 @@
+"""``zip``, ``enumerate``, ``reversed`` and ``pairwise``, where loops go through them by numbers.
+
+Such an iterator reads each thing at a number; it does not advance the iterators that it was given.
+So a function that asks one of these for more is run again, with iterators that are advanced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from types import CodeType
+from typing import Any
+from weakref import WeakSet
+
+from tracegrad.errors import ConversionError
+from tracegrad.world.loops.widened_states import Learned
+from tracegrad.world.row_iterators import Rows, backwards, enumerated, paired, zipped
+
+GOING: dict[int, Any] = {
+    id(zip): zipped,
+    id(enumerate): enumerated,
+    id(reversed): backwards,
+    id(pairwise): paired,
+}
+"""What makes the iterator in place of Python's, by the id of the function."""
+
+_SHARING: WeakSet[CodeType] = WeakSet()
+"""Functions in which two go through one iterator."""
+
+
+def going(loops: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Rows | None:
+    """The iterator that a function in `GOING` gives, where its place may be a number."""
+    named = operation is zip and len(keywords) == 1 and type(keywords.get("strict")) is bool
+    if (keywords and not named) or any(loops.world.is_outside_tensor(x) for x in operands):
+        return None
+    iterators = [x for x in operands if type(x) is Rows]
+    if iterators and (loops.trace.code in _SHARING or not loops.is_repeatable()):
+        return None
+    rows: Rows | None = GOING[id(operation)](*map(loops.lists.view, operands), **keywords)
+    if rows is not None:
+        loops.makes(rows)
+        loops.lists.goes(rows)
+        loops.lengths.go_along(rows, operation is enumerate)
+        for x in iterators:
+            x.taken = True
+    return rows
+
+
+def shares_iterators(loops: Any) -> None:
+    """The function asks an iterator for more that another one goes through."""
+    if not loops.is_repeatable():
+        raise ConversionError(
+            "an iterator goes on that zip() or enumerate() goes through: give these the array"
+        )
+    _SHARING.add(loops.trace.code)
+    raise Learned
