@@ -131,6 +131,92 @@ def test_items_are_taken_once(f: Any, backend: str) -> None:
             np.testing.assert_allclose(compiled(x)[0], f(x), rtol=1e-12)
 
 
+# -- what is left behind a loop ---------------------------------------------------------------------
+
+
+def counted(x):
+    it = iter(x)
+    for v in it:
+        if v > 1:
+            break
+    return x[0] + len(list(it))
+
+
+def counted_numbers(x):
+    it = iter(range(len(x)))
+    for i in it:
+        if x[i] > 1:
+            break
+    return x[0] + len(list(it))
+
+
+def the_rest_added(x):
+    it, s = iter(x), 0.0
+    for v in it:
+        if v > 1:
+            break
+        s = s + v
+    return s + sum(list(it)) * 2
+
+
+def the_last_of_the_rest(x):
+    it, s = enumerate(x), 0.0
+    for _, v in it:
+        if v > 1:
+            break
+        s = s + v
+    left = list(it)
+    return s + (left[-1][1] if left else 0.0)
+
+
+def the_rest_beside_the_whole(x):
+    it, s = iter(x), 0.0
+    for v in it:
+        if v > 1:
+            break
+        s = s + v
+    for a, b in zip(it, x):
+        s = s * 0.5 + a * b
+    return s
+
+
+def the_rest_unpacked(x):
+    it = iter(x)
+    for v in it:
+        if v > 1:
+            break
+    a, b, *c = it
+    return a * b + len(c)
+
+
+def the_rest_gone_through(x):
+    it, s = iter(x), 0.0
+    for v in it:
+        if v > 1:
+            break
+        s = s + v
+    for b in it:
+        s = s * 0.5 + b
+    return s
+
+
+LEAVING = [
+    *(counted, counted_numbers, the_rest_added, the_last_of_the_rest, the_rest_beside_the_whole),
+    *(the_rest_unpacked, the_rest_gone_through),
+]
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("f", LEAVING, ids=lambda f: f.__name__)
+def test_what_is_left_is_what_the_loop_has_left(f: Any, backend: str) -> None:
+    compiled = tg.value_and_grad(f, backend=backend)
+    for length, place in ((20, 3), (20, 0), (24, 3), (12, 8), (20, 16), (20, 3)):
+        x = np.linspace(0.1, 0.2, length)
+        x[place] = 5.0
+        np.testing.assert_allclose(compiled(x)[0], f(x), rtol=1e-12)
+
+
 def test_iterators_that_nobody_else_goes_through_stay_loops() -> None:
     def f(x, y):
         s = 0.0

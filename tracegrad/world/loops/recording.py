@@ -149,6 +149,8 @@ class Loops(Closing):
             return _next
         if operation is iter:
             return _iter
+        if self.closed and any(map(self._was_left, operands)):
+            self._departs("what is left of an iterator behind a loop is counted")
         if id(operation) in GOING:
             rows = going(self, operation, operands, keywords)
             if rows is not None:
@@ -163,6 +165,14 @@ class Loops(Closing):
         if rule is None and operation is not list.append and operation is not getattr:
             self.lists.touches(operands, id(operation) in KEEPING, changes(operation, operands))
         return rule
+
+    def _was_left(self, x: Any) -> bool:
+        """Whether an iterator is one that a loop left before its end, at a number of the program."""
+        iterator = x.numbers if type(x) is Rows else x
+        if type(iterator) is not RANGE or not operator.length_hint(iterator):
+            return False
+        known = any(head.iterator is iterator for head in self.closed)
+        return known or id(iterator) in self.following
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
