@@ -131,7 +131,7 @@ def test_items_are_taken_once(f: Any, backend: str) -> None:
             np.testing.assert_allclose(compiled(x)[0], f(x), rtol=1e-12)
 
 
-# -- what is left behind a loop ---------------------------------------------------------------------
+# -- what is left behind a loop -------------------------------------------------------------------
 
 
 def counted(x):

@@ -167,7 +167,7 @@ class Loops(Closing):
         return rule
 
     def _was_left(self, x: Any) -> bool:
-        """Whether an iterator is one that a loop left before its end, at a number of the program."""
+        """Whether an iterator is one that a loop left before its end."""
         iterator = x.numbers if type(x) is Rows else x
         if type(iterator) is not RANGE or not operator.length_hint(iterator):
             return False
