@@ -88,7 +88,7 @@ def jacobian(
     """
     return _matrix(
         *(outputs, inputs, of_number, record),
-        lambda graph, targets, asked: with_jacobian(graph, targets, [asked], mode),
+        lambda graph, targets, asked: with_jacobian(graph, targets, [asked], mode)[0],
     )
 
 
@@ -104,7 +104,7 @@ def products(
 
     def write(graph: Graph, targets: Sequence[Value], asked: Sequence[Value]) -> Graph:
         graph = graph.replace(inputs=(*graph.inputs, given))
-        return with_products(graph, targets[0], given, asked, mode)
+        return with_products(graph, targets[0], given, asked, mode)[0]
 
     return _matrix([output], [target], of_number, record, write, {given: held})
 

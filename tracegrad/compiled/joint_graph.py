@@ -110,20 +110,25 @@ def joint_graph(
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted)
         graph, tangents = _converted(graph, tangents)
-        graph = _behind(graph, transform, of, lambda g, asked: with_tangents(g, tangents, asked))
+        graph, of = _behind(
+            graph,
+            transform,
+            of,
+            lambda g, asked: (with_tangents(g, tangents, asked), [*range(len(of))]),
+        )
     elif transform.is_matrix:
         mode = "forward" if transform.kind == "hessian" else transform.mode
-        graph = _behind(
+        graph, of = _behind(
             graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
         )
     elif transform.takes_vectors:
         vectors = _vectors(tree.inputs, arguments)
 
-        def products(g: Graph, asked: Sequence[Sequence[Value]]) -> Graph:
+        def products(g: Graph, asked: Sequence[Sequence[Value]]) -> tuple[Graph, list[int]]:
             mains = [main for (main,) in asked]
             return with_products(g, targets[0], vectors, mains, transform.mode)
 
-        graph = _behind(graph, transform, of, products)
+        graph, of = _behind(graph, transform, of, products)
     elif tree.loops or tree.joined:
         first = shown[0].first
         graph = graph.with_block(
@@ -212,9 +217,11 @@ def _behind(
     graph: Graph,
     transform: Transform,
     of: Sequence[End],
-    write: Callable[[Graph, Sequence[Sequence[Value]]], Graph],
-) -> Graph:
+    write: Callable[[Graph, Sequence[Sequence[Value]]], tuple[Graph, list[int]]],
+) -> tuple[Graph, list[End]]:
     """The graph that `write` makes, whose returns give derivatives after what they give besides.
+
+    With it comes the end of a path that each of its returns is that of.
 
     They are asked for of the results, or of the gradients that stand behind them. `of` has the end
     of a path that each return is that of.
@@ -227,11 +234,13 @@ def _behind(
         kept.append(block.outputs[left_out(transform, _result(end)) : count])
     rest = iter(kept)
     block = at_ends(graph.block, lambda b: replace(b, outputs=next(rest)))
-    written = write(graph.with_block(block), asked)
+    written, numbers = write(graph.with_block(block), asked)
     nodes = list(walk(written.nodes))
     if any(isinstance(node, Join) for node in nodes):
-        return _joined(written)
-    return _verified(written) if any(isinstance(node, Loop) for node in nodes) else written
+        written = _joined(written)
+    elif any(isinstance(node, Loop) for node in nodes):
+        written = _verified(written)
+    return written, [of[number] for number in numbers]
 
 
 def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:

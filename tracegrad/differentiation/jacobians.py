@@ -49,8 +49,10 @@ Asked = Sequence[Sequence[Value]]
 
 def with_jacobian(
     graph: Graph, targets: Sequence[Value], asked: Asked, mode: str = "auto"
-) -> Graph:
+) -> tuple[Graph, list[int]]:
     """The graph whose every return gives Jacobians after its outputs.
+
+    With it comes, for each of its returns, the number of that in the graph given.
 
     Parameters
     ----------
@@ -77,8 +79,10 @@ def with_jacobian(
 
 def with_products(
     graph: Graph, target: Value, vectors: Value, asked: Sequence[Value], mode: str
-) -> Graph:
+) -> tuple[Graph, list[int]]:
     """The graph whose every return gives products of vectors and a Jacobian after its outputs.
+
+    With it comes, for each of its returns, the number of that in the graph given.
 
     Parameters
     ----------
@@ -94,6 +98,7 @@ def with_products(
         The result of each return, in the order of the text.
     """
     counts = [len(block.outputs) for block in ends(graph.block)]
+    numbers = [*range(len(counts))]
     of = replace(vectors.type, shape=vectors.type.shape[1:])
     vector = Value(of, Origin("vector", True))
     whole = graph.replace(inputs=(*graph.inputs, vector))
@@ -126,7 +131,7 @@ def with_products(
         return (*[lane.value.value for lane in lanes[:count]], *map(front, lanes[count:]))
 
     block = writer.block(moved.block, returned)
-    return writer.named(moved.replace(inputs=tuple(inputs)).with_block(block))
+    return writer.named(moved.replace(inputs=tuple(inputs)).with_block(block)), numbers
 
 
 def _by_elements(graph: Graph, target: Value, vector: Value, output: Value) -> Graph:
@@ -158,7 +163,7 @@ def chosen(graph: Graph, targets: Sequence[Value], rows: Dim, mode: str) -> str:
     return "forward" if graph.sizes.value(columns) < graph.sizes.value(rows) else "reverse"
 
 
-def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> Graph:
+def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> tuple[Graph, list[int]]:
     """The columns: tangents along every unit vector of the inputs."""
     length = _length([v.type for v in targets])
     unit = _unit(targets, length)
@@ -176,10 +181,12 @@ def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> Graph:
             for target, parts in zip(targets, _bounds(targets), strict=True)
         ]
 
-    return _at_every_unit(moved, unit, length, counts, columns)
+    return _at_every_unit(moved, unit, length, counts, columns), [*range(len(counts))]
 
 
-def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length: Dim) -> Graph:
+def _by_cotangents(
+    graph: Graph, targets: Sequence[Value], asked: Asked, length: Dim
+) -> tuple[Graph, list[int]]:
     """The rows: cotangents of every unit vector of the results."""
     unit = _unit(asked[0], length)
     counts = [len(block.outputs) for block in ends(graph.block)]
@@ -204,7 +211,7 @@ def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length:
             for lane in lanes
         ]
 
-    return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows)
+    return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows), numbers
 
 
 def _pulled(graph: Graph, targets: Sequence[Value], seeds: Seeds) -> tuple[Graph, list[int]]:
