@@ -293,6 +293,7 @@ def test_every_record_is_tried():
         python_lists.first_items,
         python_lists.handed,
         python_lists.unset,
+        python_lists.filling,
     }
     of_programs |= {
         python_lists.array_list,

@@ -25,7 +25,14 @@ from tracegrad.tensors.flat import Flat
 from tracegrad.tensors.public_functions import RECORDS
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import method_of_numpy
-from tracegrad.values.dispatch import Count, Repeated, dtype_of, is_number, is_weak, ndim_of
+from tracegrad.values.dispatch import (
+    Count,
+    Repeated,
+    dtype_of,
+    is_number,
+    is_scalar,
+    is_weak,
+)
 
 # -- operators ----------------------------------------------------------------------------------
 
@@ -42,7 +49,8 @@ WIDE = ("float64", "complex128")
 
 def _pow(x: Any, exponent: Any) -> Any:
     """The operator, which of arrays of bools squares to int8 where `np.power` makes int64."""
-    if type(exponent) is int and exponent == 2 and dtype_of(x) == "bool" and ndim_of(x):
+    of_array = not is_scalar(getattr(x, "_array", x))
+    if type(exponent) is int and exponent == 2 and dtype_of(x) == "bool" and of_array:
         return ew.square(x)
     return power(x, exponent)
 
