@@ -156,8 +156,9 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     if check.look == "bool":
         return (shown.text if outcome else f"not {shown.at(COMPARE)}"), where
     if isinstance(outcome, complex):
-        parts = [_exactly(Fragment(f"{shown.at(ATOM)}.real", ATOM), outcome.real, target)]
-        parts.append(_exactly(Fragment(f"{shown.at(ATOM)}.imag", ATOM), outcome.imag, target))
+        whole = f"({shown.text})" if shown.text.isdecimal() else shown.at(ATOM)  # ``3.real``
+        parts = [_exactly(Fragment(f"{whole}.real", ATOM), outcome.real, target)]
+        parts.append(_exactly(Fragment(f"{whole}.imag", ATOM), outcome.imag, target))
         return _both(parts, target), where
     if isinstance(outcome, float):
         return _exactly(shown, outcome, target), where

@@ -129,3 +129,31 @@ def test_on_tensors() -> None:
         y = f(x)
         (y * 2.0).backward()
         assert_allclose(x.grad.numpy(), [math.sin(0.5), 2 * math.log(2) * math.cos(0.5)])
+
+
+COUNTED = [
+    "k.bit_length() * 1.0",
+    "getattr(k, 'ndim', -1)",
+    "float(hasattr(k, 'shape')) + hasattr(k, 'numerator') + hasattr(k, '__len__')",
+    "k.real + k.numerator",
+    "abs(complex(k))",
+]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("text", COUNTED)
+def test_numbers_of_loops_have_the_attributes_of_numbers(text: str, backend: str) -> None:
+    body = "    while np.sum(x) > 1:\n        x = x * 0.5\n        k += 1\n"
+    scope: dict = {"np": np}
+    exec(f"def f(x):\n    k = 0\n{body}    return {text}", scope)
+    compiled = tg.compile(scope["f"], backend=backend)
+    for scale in (1.0, 2.0, 8.0, 1.0):
+        x = np.linspace(0.0, 1.0, 12) * scale
+        assert compiled(x) == scope["f"](x)
+
+
+def test_floats_that_are_computed_have_no_shape() -> None:
+    f = lambda a: (a * 2.0 + hasattr(a * 2.0, "shape")) + (a * 2.0).is_integer()
+    compiled = tg.compile(f)
+    for a in (1.5, 1.25, 3.0):
+        assert compiled(a) == f(a)

@@ -49,6 +49,7 @@ BODIES = [
     "del o.n; o.z = x; o.n = 3",
     "del o.n; o.z = x; o.n = 0",
     "o.u = 1; o.v = 2; del o.u; o.u = 1",
+    "o.u = 1; o.v = x; del o.u; o.u = x; del o.u",
 ]
 
 

@@ -128,7 +128,7 @@ class Outcome(StandIns):
         return [
             (guard, now)
             for guard, now in changed
-            if id(guard) in self._again or not same(now, guard.value)
+            if (id(guard) in self._again and now is not MISSING) or not same(now, guard.value)
         ]
 
     def _written(self) -> list[tuple[Guard, Any]]:

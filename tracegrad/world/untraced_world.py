@@ -111,8 +111,9 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
     if type(x) is Tensor and name != "__class__":
         original = world.original(x)
         constant = name in ("item", "detach")  # which say that one is meant
-        if isinstance(original, _NUMBERS) and not (constant or hasattr(original, name)):
-            return operation(original, *operands[1:])
+        plain = x._array if type(x._array) in _NUMBERS and world.stands_for_array(x) else original
+        if isinstance(plain, _NUMBERS) and not (constant or hasattr(plain, name)):
+            return operation(plain, *operands[1:])
         if type(name) is str and not hasattr(Tensor, name):
             number = number_of(x)  # ``x.as_integer_ratio()``
             if number is not x and hasattr(number, name):
