@@ -230,3 +230,30 @@ def test_other_targets(function, backend, monkeypatch):
     for args, expected in zip(calls(2), wanted, strict=False):
         for a, b in zip(f(*args), expected, strict=True):
             np.testing.assert_allclose(np.asarray(a), b, rtol=1e-7, atol=1e-12)
+
+
+def test_the_first_call_writes_to_an_argument_that_arms_in_turns_change() -> None:
+    """Also where its run turns out to be no program, because a loop was closed too soon."""
+
+    def number(a):
+        for _ in range(12):
+            if a > 0:
+                a -= 0.5
+            else:
+                a += 0.3
+        return a * 1.0
+
+    def vector(a):
+        for _ in range(12):
+            if a[0] > 0:
+                a -= 0.5
+            else:
+                a += 0.3
+        return a * 1.0
+
+    for f, given in ((number, np.array(0.1)), (vector, np.array([0.1, 2.0]))):
+        compiled = tg.compile(f)
+        for _ in range(3):
+            plain, ours = given.copy(), given.copy()
+            assert np.array_equal(compiled(ours), f(plain))
+            assert np.array_equal(ours, plain)

@@ -540,10 +540,12 @@ class Loops(Closing):
         self.unclosed.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
-        """The run is no program; in the next one the loop stays unrolled."""
+        """The run is no program, and is made again where it can be: with the loop unrolled."""
         self._unrolled(head, what)
         if self.trace.samples:
             raise Unclosed(what)
+        if self.is_repeatable():  # what its turns have written to arguments is not in these
+            raise Learned
         self.trace.read(what)
         self.refused = True
         self._settle(head)
