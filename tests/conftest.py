@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gc
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,15 @@ config.check = True  # every graph is verified after every pass
 compile_budget.clock = lambda: (
     0.0
 )  # and compiling costs what it costs: no machine is too slow for a test
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_compiles_behind() -> Iterator[None]:
+    """Threads that compile kernels catch warnings: those of the next module would be lost."""
+    yield
+    backend = sys.modules.get("tracegrad.backends.numba")
+    for thread in [*getattr(backend, "_COMPILING", ())]:
+        thread.join()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

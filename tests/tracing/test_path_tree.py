@@ -14,7 +14,6 @@ from checks import assert_same_bits
 import tracegrad as tg
 from tracegrad.errors import NonScalarError, RecompileWarning
 from tracegrad.execution import pipeline
-from tracegrad.tracing import compile_budget
 
 UP, DOWN = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, 3.0])
 
@@ -349,13 +348,7 @@ def signs(x):
     return x[0] * (1.0 + len(ups))
 
 
-@pytest.fixture
-def no_budget(monkeypatch):
-    """What compiling may cost is no reason to give up, however slow the machine is."""
-    monkeypatch.setattr(compile_budget, "GRACE", 1e9)
-
-
-def test_paths_without_end_are_given_up_once(no_budget):
+def test_paths_without_end_are_given_up_once():
     made = tg.grad(signs)
     random = np.random.default_rng(0)
     (warning,) = warned(made, (random.normal(size=16) for _ in range(60)))
@@ -365,7 +358,7 @@ def test_paths_without_end_are_given_up_once(no_budget):
     assert "runs eagerly" in made.explain()
 
 
-def test_a_program_that_answers_most_calls_is_kept(no_budget):
+def test_a_program_that_answers_most_calls_is_kept():
     made = tg.grad(signs)
     for _ in range(400):
         made(np.ones(16))
