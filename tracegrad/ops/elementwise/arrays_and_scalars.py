@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from codegen.ir import Trait
 from codegen.spelling import spell
 from tracegrad.ops.record import OpRecord
@@ -35,12 +37,9 @@ returned_array = OpRecord(
     batch=lambda call: call.operands[0],
     doc="What has no axes, as an array of its own. Not in the table: programs alone return it.",
 )
-returned_scalar = OpRecord(
+returned_scalar = replace(
+    as_scalar,
     name="returned_scalar",
-    operands=("x",),
-    infer=same,
-    spelling={"numpy": spell("x[()]"), "jax": spell("x")},
-    vjp=lambda ct, y, x: (ct,),
-    batch=lambda call: call.operands[0],
+    traits=frozenset(),
     doc="An array without axes as a NumPy scalar. Not in the table: programs alone return it.",
 )
