@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from tracegrad import machine
+from tracegrad.runtime.array_manners import stands_for_array
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world import native_tables
@@ -54,6 +55,10 @@ class StandIns(machine.World):
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""
         return False
+
+    def stands_for_array(self, x: Any) -> bool:
+        """Whether a Tensor is in its caller's eyes an array or number of NumPy's."""
+        return stands_for_array(x)
 
     def holds(self, owner: Any, function: Any) -> None:
         """An object of tracegrad's calls a function of the user's that it holds."""
