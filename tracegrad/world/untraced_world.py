@@ -37,9 +37,11 @@ class Answers(StandIns):
             operation, operands, keywords = self.outside.given(operation, operands, keywords)
         return self.outside.array_of(super().native(operation, *operands, **keywords))
 
-    def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
+    def tensor_in_place_of(
+        self, array: np.ndarray, operands: Operands | None, recorded: bool = True
+    ) -> Tensor:
         try:
-            return super().tensor_in_place_of(array, operands)
+            return super().tensor_in_place_of(array, operands, recorded)
         except ConversionError:
             if STATE.trace is not None:
                 raise
