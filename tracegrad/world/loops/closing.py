@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -33,6 +33,7 @@ from tracegrad.world.loops.turn_equality import Same, counted, renamed
 from tracegrad.world.loops.unrolling_reasons import MARKS
 from tracegrad.world.loops.widened_states import (
     WIDE,
+    Change,
     Known,
     Learned,
     States,
@@ -117,7 +118,8 @@ class Closing(Holding):
     def _enter_whole(self, head: Head) -> bool:
         """Before the first turn: what is known to change become parameters, where that is right.
 
-        Two of them that are one Tensor have cotangents that a tape adds up one by one.
+        Two of them that are one Tensor have cotangents that a tape adds up one by one. An array
+        that some turns write to and others put another in the place of is none of theirs alone.
         """
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
@@ -127,14 +129,21 @@ class Closing(Holding):
             return False
         held = head.before
         chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
-        tensors = [id(leaf.holder) for leaf in chosen.values() if leaf.value is not None]
-        if not chosen or len(set(tensors)) < len(tensors):
+        values = [leaf.value for leaf in chosen.values() if leaf.value is not None]
+        if not chosen or len(set(values)) < len(values):
             return False
+        for slot, leaf in chosen.items():
+            both = Change.BOUND | Change.WRITTEN in known[slot]
+            if both or (Change.WRITTEN in known[slot] and leaf.value is None):
+                return False
         head.whole, head.next_index = True, head.index
-        return self._over(head, chosen, {slot for slot, wide in known.items() if wide})
+        return self._over(head, chosen, known)
 
-    def _over(self, head: Head, changed: dict[Slot, Leaf], wide: Collection[Slot] = ()) -> bool:
-        """Variables become parameters; whether the turn that begins may be closed."""
+    def _over(self, head: Head, changed: dict[Slot, Leaf], states: Known | None = None) -> bool:
+        """Variables become parameters; whether the turn that begins may be closed.
+
+        How turns change them is known, or what the turn before has done tells it.
+        """
         frame = head.frame
         head.parameters, head.arguments, head.written = {}, {}, {}
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
@@ -143,7 +152,12 @@ class Closing(Holding):
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
             if known is None:
-                known = self._parameter(head, slot, leaf, slot in wide)
+                if states is not None:
+                    change = states[slot]
+                else:
+                    written = self._is_written(head, leaf.holder)
+                    change = Change.WRITTEN if written else Change.BOUND
+                known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None:  # a number is no object that others have too
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
@@ -188,10 +202,11 @@ class Closing(Holding):
         made = (node.results for node in self.trace.builder.nodes[head.start :])
         return all(leaf.value not in results for results in made)
 
-    def _parameter(
-        self, head: Head, slot: Slot, leaf: Leaf, wide: bool = False
-    ) -> tuple[Value, Any]:
-        """A parameter, and what the function has for it: a number of NumPy's where it is wide."""
+    def _parameter(self, head: Head, slot: Slot, leaf: Leaf, change: Change) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it.
+
+        That is the same Tensor where turns write to it, a number of NumPy's where it is wide.
+        """
         trace, x = self.trace, leaf.holder
         first = slot[0]
         name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
@@ -208,16 +223,16 @@ class Closing(Holding):
         else:
             argument = trace.number(x, weak_of(x), Origin(name, True))
             value = Value(weak_of(x), origin)
-        if wide and value.type == weak("float"):
+        if Change.WIDENED in change and value.type == weak("float"):
             value = Value(WIDE, origin)
             self.wide[value] = head
         head.arguments[value] = argument
-        if head.whole and is_memory(x):
-            self.frozen.update({value: head, argument: head})
-        if type(x) is Tensor and self._is_written(head, x):
+        if type(x) is Tensor and Change.WRITTEN in change:
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
+        if head.whole and is_memory(x):
+            self.frozen.update({value: head, argument: head})
         array = x._array if type(x) is Tensor else x
         number = value.type == WIDE and not isinstance(array, np.ndarray)
         tensor = wrap(np.float64(array) if number else array, (trace, value))
@@ -337,14 +352,16 @@ class Closing(Holding):
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
             if begun is None:
                 return
-            if parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
+            same = leaf.holder is begun.holder
+            if parameter is None and same and leaf.value is begun.value:
                 continue
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
             alike = is_memory(begun.holder) == is_memory(leaf.holder)
             if wide is None or type(slot[0]) is not int or on_stack(slot) or not alike:
                 return
-            found[slot] = wide
+            written = parameter in head.written if same and parameter is not None else same
+            found[slot] = _change(written, wide)
             new |= wide or parameter is None
         if new:
             self._learns(head, found)
@@ -360,13 +377,13 @@ class Closing(Holding):
             wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
             if wide is None or type(slot[0]) is not int:
                 return
-            found[slot] = wide
+            found[slot] = _change(parameter in head.written, wide)
         self._learns(head, found)
 
     def _learns(self, head: Head, found: Known) -> None:
         """Notes what the variables of a loop are, and has the run made again if that is new."""
         known = self.states.get((head.frame.code, head.target), {})
-        joined = {slot: known.get(slot, False) or wide for slot, wide in found.items()}
+        joined = {slot: change | known.get(slot, change) for slot, change in found.items()}
         if found and not joined.items() <= known.items() and self.is_repeatable():
             self.states[head.frame.code, head.target] = {**known, **joined}
             raise Learned
@@ -710,6 +727,11 @@ def _made_in(nodes: Sequence[Any]) -> set[Value]:
         if isinstance(node, Entry):
             found.update(v for way in node.cycle.ways for v in _made_in(way.nodes))
     return found
+
+
+def _change(written: bool, wide: bool) -> Change:
+    change = Change.WRITTEN if written else Change.BOUND
+    return change | Change.WIDENED if wide else change
 
 
 def builtin(x: Any) -> str | None:
