@@ -151,7 +151,9 @@ def ordered_values(graph: Graph, ordered: Iterable[Value]) -> set[Value]:
 
 def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
     """True when the result's memory is in C order whatever the inputs' layouts are."""
-    if call.memory is not None or call.op.traits & {Trait.UPDATE, Trait.COPY}:
+    if Trait.UPDATE in call.op.traits:
+        return call.operands[0] in ordered
+    if call.memory is not None or Trait.COPY in call.op.traits:
         return False
     if call.results[0].type.ndim <= 1 or Trait.CONTIGUOUS in call.op.traits:
         return True
