@@ -147,6 +147,10 @@ class World:
         """What C code gives to a function that it calls."""
         return args, kwargs
 
+    def returned(self, value: Any) -> Any:
+        """What a function that was called from outside has returned, as its caller gets it."""
+        return value
+
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
         return self.native(bool, x)

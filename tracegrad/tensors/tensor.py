@@ -232,7 +232,12 @@ class Tensor:
                     f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
                 )
             raise ScalarError(f"only a Tensor of one element is a number, not one of shape {shape}")
-        outcome = READ[kind](np.asarray(self._array).item())
+        try:
+            outcome = READ[kind](np.asarray(self._array).item())
+        except (ValueError, OverflowError):  # ``int(x)`` of NaN or an infinity
+            if self._is_traced:
+                self._traced[0].notes_exception(f"an exception in {kind}(x)")
+            raise
         if self._is_traced:
             self._traced[0].look(self._traced[1], kind, outcome)
         return outcome
