@@ -79,12 +79,14 @@ def _kept_rows(graph: Graph) -> set[Value]:
     """
     written = _written(graph) & ordered_values(graph, ())
     calls = [n for n in walk(graph.nodes) if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
-    return {
-        v
-        for call in calls
-        for v in call.operands
-        if v.type != LIST and v.type.shape and graph.owner[v] in written and _is_row(graph, v)
-    }
+    waiting = [v for call in calls for v in call.operands if v.type != LIST and v.type.shape]
+    kept: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value not in kept:
+            kept.add(value)
+            waiting += graph.given.get(value, ())
+    return {v for v in kept if graph.owner[v] in written and _is_row(graph, v)}
 
 
 def _is_row(graph: Graph, value: Value) -> bool:
