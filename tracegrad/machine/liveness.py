@@ -20,6 +20,11 @@ _READS = frozenset(
         *("LOAD_FAST_AND_CLEAR", "DELETE_FAST"),
     }
 )
+_TESTS = frozenset(
+    f"POP_JUMP_{way}IF_{outcome}"
+    for way in ("", "FORWARD_", "BACKWARD_")
+    for outcome in ("TRUE", "FALSE")
+)
 _WRITES = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
 
 
@@ -40,6 +45,18 @@ def live(code: CodeType) -> tuple[frozenset[int], ...]:
             if now != before[i]:
                 before[i], changed = now, True
     return tuple(before)
+
+
+@lru_cache(maxsize=256)
+def only_tested(code: CodeType) -> frozenset[int]:
+    """The local variables of which it is only asked whether they are true (``if done:``)."""
+    instructions, _ = decode(code)
+    found = {i for i, name in enumerate(slot_names(code)) if name in code.co_varnames}
+    found -= {i for i, name in enumerate(code.co_varnames) if name in code.co_cellvars}
+    for (name, arg, _), after in zip(instructions, [*instructions[1:], None], strict=True):
+        if name in _READS and not (after is not None and after.name in _TESTS):
+            found.discard(arg)
+    return frozenset(found)
 
 
 def following(instructions: list[Instruction], handlers: list[Handler | None], i: int) -> list[int]:

@@ -364,7 +364,10 @@ class Joins:
         below = frame.stack[: len(stack)]
         if len(below) < len(stack) or any(a is not b for a, b in zip(below, stack, strict=True)):
             return None
+        turn, loops = watched.turn, self.world.loops
         held = [(i, frame.fast[i]) for i in watched.meeting.slots]
+        if turn is not None and turn.frame is frame:
+            held = [(i, loops.varied(turn, i, x)) for i, x in held]
         return held + [(~i, frame.stack[i]) for i in range(len(stack), len(frame.stack))]
 
     def _state(self, watched: Watched) -> State | None:

@@ -17,7 +17,7 @@ import numpy as np
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.machine.liveness import live
+from tracegrad.machine.liveness import live, only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
@@ -101,7 +101,7 @@ class Closing(Holding):
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if on_stack(slot) or not self._may_change(leaf):
+            if on_stack(slot) or not self._may_vary(head, slot, leaf):
                 head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
@@ -128,7 +128,7 @@ class Closing(Holding):
         if not self._are_alone(head):
             return False
         held = head.before
-        chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
+        chosen = {s: held[s] for s in known if s in held and self._may_vary(head, s, held[s])}
         values = [leaf.value for leaf in chosen.values() if leaf.value is not None]
         if not chosen or len(set(values)) < len(values):
             return False
@@ -182,6 +182,10 @@ class Closing(Holding):
         else:
             frame.fast[first] = with_item(frame.fast[first], slot[1:], x)
 
+    def _may_vary(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
+        """Whether a variable may hold something else in each turn: also whether a flag is set."""
+        return self._may_change(leaf) or is_flag(head, slot, leaf.holder)
+
     def _may_change(self, leaf: Leaf) -> bool:
         x = leaf.holder
         if type(x) is Tensor:
@@ -223,7 +227,7 @@ class Closing(Holding):
         else:
             argument = trace.number(x, weak_of(x), Origin(name, True))
             value = Value(weak_of(x), origin)
-        if Change.WIDENED in change and value.type == weak("float"):
+        if Change.WIDENED in change and value.type in (weak("float"), WIDE):
             value = Value(WIDE, origin)
             self.wide[value] = head
         head.arguments[value] = argument
@@ -360,6 +364,8 @@ class Closing(Holding):
             alike = is_memory(begun.holder) == is_memory(leaf.holder)
             if wide is None or type(slot[0]) is not int or on_stack(slot) or not alike:
                 return
+            if type(leaf.holder) is bool and not is_flag(head, slot, leaf.holder):
+                return
             written = parameter in head.written if same and parameter is not None else same
             found[slot] = _change(written, wide)
             new |= wide or parameter is None
@@ -462,7 +468,8 @@ class Closing(Holding):
                     return None
                 continue
             alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
-            value = self._as(parameter, leaf) if alike else None
+            flag = is_flag(head, slot, leaf.holder)
+            value = self._as(parameter, leaf, flag) if alike else None
             if value is None or not self._stays(head, slot, parameter, leaf):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
@@ -529,16 +536,35 @@ class Closing(Holding):
             return leaf.holder is head.written[parameter]
         return all(x() is not begun for x in self.written[head.wrote :])
 
-    def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
+    def _as(self, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""
         x, type = leaf.holder, parameter.type
         if leaf.value is None:
-            if builtin(x) is None or not type.weak or kind(type.dtype) != builtin(x):
-                return None
-            return self.trace.number(x, type, parameter.origin)
+            return self._number(parameter, x, flag)
         if not self._may_change(leaf):
             return None
         return leaf.value if self._same_type(leaf.value, type) else None
+
+    def _number(self, parameter: Value, x: Any, flag: bool) -> Value | None:
+        """A number of Python as what a parameter is; None of other types."""
+        type_ = parameter.type
+        wide = parameter in self.wide and type(x) is float
+        if wide and self.world.numbers.found(x) is not None:
+            return None
+        alike = builtin(x) == kind(type_.dtype) and (type_.weak or flag)
+        return self.trace.number(x, type_, parameter.origin) if wide or alike else None  # type: ignore[no-any-return]
+
+    def varied(self, head: Head, slot: int, x: Any) -> Any:
+        """What a variable holds within a turn: a number of Python as what it is in the next one."""
+        parameter = head.parameters.get((slot,))
+        if parameter is None or type(x) is Tensor or self.world.numbers.found(x) is not None:
+            return x
+        value = self._number(parameter, x, is_flag(head, (slot,), x))
+        if value is None:
+            return x
+        tensor = wrap(np.float64(x) if parameter.type == WIDE else x, (self.trace, value))
+        self.world.stands_for(tensor, x)
+        return tensor
 
     def _same_type(self, value: Value, type: Any) -> bool:
         sizes = self.trace.sizes
@@ -559,7 +585,8 @@ class Closing(Holding):
             same.found[head.index] = head.first
         for slot, parameter in head.parameters.items():
             leaf = head.before[slot]
-            if self._is_plain_number(leaf) and parameter.type.weak:
+            flag = is_flag(head, slot, leaf.holder)
+            if self._is_plain_number(leaf) and (parameter.type.weak or flag):
                 same.knows(parameter, leaf.holder)
         steps = [node for node in body if node not in head.further]
         if not same.sequences(steps, turn):
@@ -594,7 +621,7 @@ class Closing(Holding):
     def _is_plain_number(self, leaf: Leaf) -> bool:
         """Whether Python computes with what a variable holds, and nobody records it."""
         number = leaf.holder
-        return type(number) in (int, float) and self.world.numbers.found(number) is None
+        return type(number) in (int, float, bool) and self.world.numbers.found(number) is None
 
     def _begins(self, first: Value | Constant) -> Value:
         """What a loop begins with; a number is recorded before it."""
@@ -734,6 +761,11 @@ def _change(written: bool, wide: bool) -> Change:
     return change | Change.WIDENED if wide else change
 
 
+def is_flag(head: Head, slot: Slot, x: Any) -> bool:
+    """Whether a variable has a bool, and the function only asks whether it is true."""
+    return type(x) is bool and len(slot) == 1 and slot[0] in only_tested(head.frame.code)
+
+
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
-    return {int: "int", float: "float"}.get(type(x))
+    return {int: "int", float: "float", bool: "bool"}.get(type(x))

@@ -69,7 +69,7 @@ def type_of(leaf: Leaf) -> ArrayType | None:
     return _WEAK.get(type(leaf.holder))
 
 
-_WEAK = {float: weak("float"), int: weak("int")}
+_WEAK = {float: weak("float"), int: weak("int"), bool: weak("bool")}
 
 
 def is_in_float64(nodes: Iterable[Any]) -> bool:
