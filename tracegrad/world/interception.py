@@ -23,6 +23,7 @@ from tracegrad.errors import ArgumentError, ConversionError, TracegradError
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.reshaping import laid_out
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
 from tracegrad.tensors.tensor import Tensor
@@ -262,18 +263,19 @@ def _of_buffer(callee: Any, operands: Operands, keywords: Keywords) -> Callable[
     x = operands[0] if operands else None
     is_list = isinstance(x, list | tuple) and callee is np.nditer
     several: list[Any] = [*x] if is_list else [x]  # type: ignore[misc]
-    if not any(map(_stands_for_array, several)):
+    if not any(map(_has_memory_to_function, several)):
         return None
 
     def made() -> Any:
-        given = [y.__array__() if _stands_for_array(y) else y for y in several]
+        given = [y.__array__() if _has_memory_to_function(y) else y for y in several]
         return callee(given if is_list else given[0], *operands[1:], **keywords)
 
     return made
 
 
-def _stands_for_array(x: Any) -> bool:
-    return type(x) is Tensor and issubclass(x.__class__, np.ndarray)
+def _has_memory_to_function(x: Any) -> bool:
+    """Whether an object is a Tensor of which the function may ask the memory, as of an array."""
+    return type(x) is Tensor and isinstance(x._array, np.ndarray) and is_array_to_function(x)
 
 
 _SCALARS = frozenset({

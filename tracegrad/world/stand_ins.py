@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from tracegrad import machine
-from tracegrad.runtime.array_manners import stands_for_array
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world import native_tables
@@ -57,9 +57,12 @@ class StandIns(machine.World):
         """Whether an object was there before the run."""
         return False
 
-    def stands_for_array(self, x: Any) -> bool:
-        """Whether a Tensor is in its caller's eyes an array or number of NumPy's."""
-        return stands_for_array(x)
+    def is_array_to_caller(self, x: Any) -> bool:
+        """Whether a Tensor is an array or number of NumPy's in the eyes of the function's caller.
+
+        Without a trace it is what it is to the function.
+        """
+        return is_array_to_function(x)
 
     def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
         """The Tensor that takes an array's place, as recorded values are written to it."""

@@ -145,7 +145,7 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
     if type(x) is Tensor and name != "__class__":
         original = world.original(x)
         constant = name in ("item", "detach")  # which say that one is meant
-        plain = x._array if type(x._array) in _NUMBERS and world.stands_for_array(x) else original
+        plain = x._array if type(x._array) in _NUMBERS and world.is_array_to_caller(x) else original
         if isinstance(plain, _NUMBERS) and not (constant or hasattr(plain, name)):
             return operation(plain, *operands[1:])
         if type(name) is str and not hasattr(Tensor, name):

@@ -296,7 +296,7 @@ class World(Variables, Sequences):
             found = tuple(map(self.hashed, x))
             return x if all(map(operator.is_, found, x)) else found
         self.numbers.look(x)
-        if type(x) is not Tensor or not self.stands_for_array(x):
+        if type(x) is not Tensor or not self.is_array_to_caller(x):
             return x
         hash(x)  # Python looks at it
         return x._array
