@@ -698,12 +698,10 @@ class Trace:
 
     def blame(self, written: Any) -> None:
         """Raises where C code still has numbers of what is written."""
-        lines = [
-            line for array, base, line in self.handed if base is written and array() is not None
-        ]
-        if lines:
-            self.aliased = Aliased(lines[0])
-            raise self.aliased
+        for array, base, line in self.handed:
+            if base is written and array() is not None:
+                self.aliased = Aliased(line)
+                raise self.aliased
 
     def blame_for(self, error: Exception) -> None:
         """Raises where C code may have failed to write to the numbers that it was given."""

@@ -94,7 +94,7 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
     x, key, value = operands
     if type(x) is dict:
         key = _plain_key(key)
-    if type(x) is dict or type(x) is list:
+    if isinstance(x, dict | list):
         world.writes(ITEM, x, key, value)
     operation(x, key, value)
 
