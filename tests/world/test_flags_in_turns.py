@@ -98,6 +98,18 @@ def given_on(x):
     return s if on else s * 0.5
 
 
+def returned(x):
+    s, on = 0.0, False
+    for v in x:
+        if on:
+            s = s + v
+        if v > 0:
+            on = True
+        else:
+            on = False
+    return s, on
+
+
 CLOSED = [switched, integrate_and_fire, one_position, refractory]
 PROGRAMS = [*CLOSED, computed_with, asked_who_it_is, given_on]
 
@@ -126,6 +138,14 @@ def test_one_loop_whatever_the_first_turns_do(function):
             f(*args)
         assert "loops that are unrolled" not in f.explain()
         assert " + [" not in f.source(*calls()[0])  # lists grow in place
+
+
+def test_a_flag_that_is_returned_is_a_bool():
+    f = tg.compile(returned)
+    for args in calls():
+        value, on = f(*args)
+        assert (value, on) == returned(*args)
+        assert type(on) is bool
 
 
 def test_a_flag_is_a_variable_of_the_source():

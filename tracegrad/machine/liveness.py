@@ -53,10 +53,21 @@ def only_tested(code: CodeType) -> frozenset[int]:
     instructions, _ = decode(code)
     found = {i for i, name in enumerate(slot_names(code)) if name in code.co_varnames}
     found -= {i for i, name in enumerate(code.co_varnames) if name in code.co_cellvars}
-    for (name, arg, _), after in zip(instructions, [*instructions[1:], None], strict=True):
-        if name in _READS and not (after is not None and after.name in _TESTS):
-            found.discard(arg)
+    for i, instruction in enumerate(instructions):
+        after = [x.name for x in instructions[i + 1 : i + 3] if x.name != "TO_BOOL"]
+        if instruction.name not in _READS or not after or after[0] not in _TESTS:
+            found -= _slots_of(instruction)
     return frozenset(found)
+
+
+def _slots_of(instruction: Instruction) -> frozenset[int]:
+    """The slots that an instruction may read."""
+    name, arg, _ = instruction
+    if name in _READS:
+        return frozenset({arg})
+    if "FAST" not in name or name in _WRITES or name == "STORE_FAST_STORE_FAST":
+        return frozenset()
+    return frozenset({arg, arg >> 4, arg & 15})  # one that moves several
 
 
 def following(instructions: list[Instruction], handlers: list[Handler | None], i: int) -> list[int]:
