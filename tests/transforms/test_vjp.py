@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -262,3 +263,23 @@ def test_what_comes_with_the_value_is_the_callers_own(monkeypatch, compiled: boo
     for array in (given, *others.values()):
         array[...] = 9.0
     np.testing.assert_allclose(pull(np.float64(1.0))[0], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arguments_are_kept_of_runs_for_which_no_program_stands(order, tmp_path):
+    """The caller writes to the arguments before the pull; the tape of such a run has its own."""
+    with open(tmp_path / "log", "w") as log:
+
+        def f(x, z):
+            log.write("called")
+            return np.sum(np.sin(z)) + np.sum(x * x)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(3):
+                x, z = np.full(3, 0.5), np.ones((3, 2), order=order)
+                _, pull = tg.vjp(f, x, z)
+                x[...] = z[...] = 3.0
+                of_x, of_z = pull(1.0)
+                assert np.array_equal(of_x, np.ones(3))
+                assert np.allclose(of_z, np.cos(1.0), rtol=1e-15)

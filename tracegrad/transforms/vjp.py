@@ -41,6 +41,7 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import COPIED, Foreign, memory_of, own_or_watched, seal
 from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
+from tracegrad.tensors.coercion import copy_with_gaps
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.ended_traces import MetTracer
@@ -205,7 +206,8 @@ def _by_program(
         if returned is not MISS:
             quick.version.hits += 1
             return _done(returned, quick.made, held, primals, has_aux, place)
-    arguments, plain = place.bound(compiled, args)
+    # A run that no program stands for keeps the arguments: the caller may write to theirs.
+    arguments, plain = place.bound(compiled, map_tree(_apart, args))
     if any(map(has_more_than_fields, arguments.values, arguments.specs)):
         return None
     defaults = [leaf.value for leaf in arguments.leaves[len(held) :] if leaf.traced]
@@ -232,6 +234,11 @@ def _by_program(
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]
     return _done(returned, None, asked, primals, has_aux, place)
+
+
+def _apart(leaf: Any) -> Any:
+    """An array that lies in memory of its own as the caller's does."""
+    return copy_with_gaps(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def _done(
