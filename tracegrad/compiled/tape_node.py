@@ -550,11 +550,11 @@ def call_recorded(
     return made.call(arguments, arrays, inputs)
 
 
-def settle(run: Run) -> None:
+def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
     """Makes the tape of a run one of numbers, for backwards outside of its trace.
 
     Then the arrays of outside that the run wrote to hold what it wrote; what the tape reads of them
-    is what was there before.
+    is what was there before. So it is of those that were `given`, whatever the caller writes.
     """
     written = [store.holder for store in run.stores if store.kind == "contents"]
     memory = [getattr(holder, "_array", holder) for holder in written]
@@ -568,10 +568,10 @@ def settle(run: Run) -> None:
         pairs = zip(node.parents, node.values, strict=True)
         node.values = tuple(
             [
-                v
+                v.copy(order="K")
+                if overlapping(v, given if parent is not None else (*memory, *given))
+                else v
                 if parent is not None
-                else v.copy(order="K")
-                if overlapping(v, memory)
                 else kept(v)
                 for parent, v in pairs
             ]

@@ -28,7 +28,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.compiled.joint_graph import Returned
 from tracegrad.compiled.traced_run import code_of
-from tracegrad.compiled.version import Version
+from tracegrad.compiled.version import Version, memory
 from tracegrad.errors import ExportError
 from tracegrad.execution.pipeline import written
 from tracegrad.export.argument_checks import Demands
@@ -209,10 +209,21 @@ class _File:
             for name, captured in zip(self.captures, self.version.captured, strict=True)
             if captured.source is not None
         }
+        arrays = {
+            id(memory(captured.given())): (name, None)
+            for name, captured in zip(self.captures, self.version.captured, strict=True)
+        }
         found: dict[Any, tuple[str, Any]] = {}
-        for store in _stores_of(self.version):
+        stores, replaced = _stores_of(self.version), set[str]()
+        # What is written into an array that its place does not have any more is read by nobody.
+        for store in sorted(stores, key=lambda store: store.kind == "contents"):
             if store.place not in found:
                 known = read.get(store.place)
+                if store.kind == "contents":
+                    known = arrays.get(id(memory(store.guard.now())))
+                    known = None if known is not None and known[0] in replaced else known
+                else:
+                    replaced |= {known[0]} if known else set()
                 found[store.place] = known or (self.names.wish(store.name), store.guard.now())
         return found
 

@@ -41,7 +41,6 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import COPIED, Foreign, memory_of, own_or_watched, seal
 from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
-from tracegrad.tensors.coercion import copy_with_gaps
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.ended_traces import MetTracer
@@ -206,8 +205,7 @@ def _by_program(
         if returned is not MISS:
             quick.version.hits += 1
             return _done(returned, quick.made, held, primals, has_aux, place)
-    # A run that no program stands for keeps the arguments: the caller may write to theirs.
-    arguments, plain = place.bound(compiled, map_tree(_apart, args))
+    arguments, plain = place.bound(compiled, args)
     if any(map(has_more_than_fields, arguments.values, arguments.specs)):
         return None
     defaults = [leaf.value for leaf in arguments.leaves[len(held) :] if leaf.traced]
@@ -228,17 +226,14 @@ def _by_program(
         return _done(found.result, used[0], held, primals, has_aux, place)
     if found.run is None:
         return None
-    settle(found.run)
+    settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
     returned = map_tree(untraced, found.run.returned)
     found.run.world.settle()
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]
+    for x in asked:  # the caller may write to its arrays before the pull
+        x._array = x._array.copy(order="K") if isinstance(x._array, np.ndarray) else x._array
     return _done(returned, None, asked, primals, has_aux, place)
-
-
-def _apart(leaf: Any) -> Any:
-    """An array that lies in memory of its own as the caller's does."""
-    return copy_with_gaps(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def _done(
