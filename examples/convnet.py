@@ -141,13 +141,13 @@ def plot(params):
 
 
 def main(arguments=None):
-    parser = common.options(__doc__, "10 epochs")
+    parser = common.options(__doc__, "6 epochs")
     parser.add_argument("--epochs", type=int, default=30)
     args = parser.parse_args(arguments)
     tg.config.backend = args.backend
     if args.beside_jax:
         return common.beside_jax(loss_without_noise, in_jax(), shown()[1])
-    epochs = min(args.epochs, 10) if args.quick else args.epochs
+    epochs = min(args.epochs, 6) if args.quick else args.epochs
 
     rng = np.random.default_rng(0)
     data = digits()

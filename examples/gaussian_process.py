@@ -209,13 +209,13 @@ def add_lengths(ax, params, extent):
 
 
 def main(arguments=None):
-    parser = common.options(__doc__, "300 heights and 60 steps")
+    parser = common.options(__doc__, "300 heights and 30 steps")
     parser.add_argument("--steps", type=int, default=120)
     args = parser.parse_args(arguments)
     tg.config.backend = args.backend
     if args.beside_jax:
         return common.beside_jax(loss, in_jax(), shown()[1])
-    count, steps = (300, min(args.steps, 60)) if args.quick else (600, args.steps)
+    count, steps = (300, min(args.steps, 30)) if args.quick else (600, args.steps)
 
     rng = np.random.default_rng(0)
     places, heights, measured, shape, scale = terrain(count, rng)

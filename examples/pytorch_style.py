@@ -147,10 +147,10 @@ def plot(history, net, x_test, y_test, count=10):
 
 
 def main(arguments=None):
-    parser = common.options(__doc__, "20 epochs", in_jax=False)
+    parser = common.options(__doc__, "6 epochs", in_jax=False)
     parser.add_argument("--epochs", type=int, default=60)
     args = parser.parse_args(arguments)
-    epochs = min(args.epochs, 20) if args.quick else args.epochs
+    epochs = min(args.epochs, 6) if args.quick else args.epochs
     device = "jax" if args.backend == "jax" else "cpu"
 
     tg.manual_seed(0)

@@ -92,6 +92,11 @@ FAULTS = [
     # -- what a program depends on
     Fault("tracegrad/world/guards.py", "{'==' if self.read in BY_VALUE else 'is'} {value}", "is not None", "tests/world/test_environment.py"),
     Fault("tracegrad/world/guards.py", 'return f"{keys} == {value} and [*map(type, {holder})] == {kinds}"', 'return f"{keys} == {value}"', "tests/world/test_guards.py tests/world/test_environment.py tests/world/test_by_path.py"),
+    Fault("tracegrad/world/names_in_check.py", "rest = guard.name - self.covered", "rest = frozenset()", "tests/world/test_names_in_check.py"),
+    Fault("tracegrad/world/names_in_check.py", "and guard.name not in taken]", "]", "tests/world/test_names_in_check.py"),
+    Fault("tracegrad/world/names_in_check.py", "if known.keys() != set(range(length.value)):", "if len(known) > length.value:", "tests/world/test_names_in_check.py"),
+    Fault("tracegrad/machine/world_protocol.py", "type(value) is not MethodType or value is get_plainly(x, name)", "type(value) is not MethodType", "tests/world/test_guards.py"),
+    Fault("tracegrad/compiled/guarded_entry.py", '*[f"{name}.ndim" for name in vectors], "1"', '"1", "1"', "tests/world/test_names_in_check.py"),
     Fault(CHANGES, "np.copyto(array, np.asarray(value))\n        stamp(array)", "stamp(array)", "tests/tape/test_views.py"),
     Fault(CHANGES, "np.copyto(array, np.asarray(value))\n        stamp(array)", "np.copyto(array, np.asarray(value))", "tests/compiled/test_written_tensors.py"),
     Fault("tracegrad/tape/write_checks.py", "entry.stamp > saved:", "entry.stamp > saved + 1:", "tests/tape/test_saved_values.py"),

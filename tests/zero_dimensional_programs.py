@@ -34,6 +34,21 @@ def added_to_through_a_second_name(x):
     return t + 0.0
 
 
+def returned_with_a_view_of_it(x):
+    s = np.array(x.sum())
+    return s, s[None], s.reshape(1, 1)
+
+
+def returned_behind_a_view_of_it(x):
+    s = np.array(x.sum())
+    return np.sin(s), (s[None].swapaxes(0, -1), s)
+
+
+def returned_twice(x):
+    s = np.array(x.sum())
+    return s, s
+
+
 def second_name_returned(x):
     s = np.zeros(())
     t = s
@@ -882,6 +897,9 @@ OF_VECTOR = (
     bound_anew_in_one_arm_of_turns,
     array_or_scalar_by_arms_of_turns,
     added_to_through_a_second_name,
+    returned_with_a_view_of_it,
+    returned_behind_a_view_of_it,
+    returned_twice,
     second_name_returned,
     both_names_returned,
     array_of_a_number,

@@ -26,7 +26,7 @@ class ShapeError(TracegradError, ValueError):
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         if STATE.trace is not None:  # the function may catch it
-            STATE.trace.raised = STATE.trace.raised or "an exception about shapes"
+            STATE.trace.notes_exception("an exception about shapes")
 
 
 class SingularError(TracegradError, LinAlgError):

@@ -481,3 +481,21 @@ def test_what_numpy_refuses_is_refused() -> None:
         for call in (f, tg.compile(f), tg.grad(f)):
             with pytest.raises(kind):
                 call(x)
+
+
+@pytest.mark.parametrize("write", [
+    lambda v: v.mul_(2), lambda v: v.__setitem__(0, 7.0), lambda v: v[0:1].add_(1.0),
+])  # fmt: skip
+def test_a_view_of_no_grad_is_not_written_where_gradients_are_on(write):
+    """The history of the whole would not know of it, as PyTorch says too."""
+    x = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    with tg.no_grad():
+        view = y[0:2]
+    with pytest.raises(GradientError, match="a view that was taken under"):
+        write(view)
+    with tg.no_grad():
+        write(view)
+    y.detach()[0:2].mul_(3.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]

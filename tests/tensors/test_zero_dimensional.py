@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from itertools import combinations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,13 +52,22 @@ EVERY = [*programs.OF_VECTOR, *programs.OF_ARRAY, *programs.OF_BOTH, *programs.O
 every = pytest.mark.parametrize("program", EVERY, ids=lambda program: program.__name__)
 
 
+def check_own_memory(returned, given):
+    """What is returned shares memory with nothing else that the caller has."""
+    results = flatten(returned)[0]
+    for a, b in [*combinations(results, 2), *product(results, given)]:
+        assert not np.shares_memory(a, b)
+
+
 def check_calls(program, transform, calls=3):
     (plain, before), (function, after) = made(program), made(program)
     ours = transform(function)
     for call in range(calls):
         expected, given = arguments(program, call), arguments(program, call)
         wanted = plain(*expected)
-        assert described(ours(*given)) == described(wanted), call
+        found = ours(*given)
+        assert described(found) == described(wanted), call
+        check_own_memory(found, given)
         assert described(given) == described(expected), call
         assert described(vars(after)) == described(vars(before)), call
 

@@ -183,6 +183,43 @@ def stored(x, y):
 
 
 @losing
+def stored_in_an_array(x, y):
+    z = np.zeros(2)
+    z[0] = float(x[0])  # here
+    return np.sum(z * y)
+
+
+@losing
+def stored_through_a_view(x, y):
+    z = np.zeros(2)
+    part = z[1:]
+    part.fill(float(x[0]))  # here
+    return np.sum(z[:] * y)
+
+
+@losing
+def stored_through_a_buffer(x, y):
+    z = np.zeros(2)
+    memoryview(z)[0] = float(x[0])  # here
+    return np.sum(z * y)
+
+
+@losing
+def stored_out(x, y):
+    z, number = np.zeros(2), float(x[0])  # here
+    np.add(z, number, out=z)
+    np.put(z, [1], 2.0)
+    return z @ y
+
+
+@losing
+def stored_in_numbers_of_python(x, y):
+    z = array.array("d", [0.0, 0.0])
+    z[0] = float(x[0])  # here
+    return z[0] * y[0]
+
+
+@losing
 def rounded(x, y):
     return round(float(x[0]), 2) * np.sum(y)  # here
 

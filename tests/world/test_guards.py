@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import gc
 import operator
 import types
 import warnings
@@ -273,3 +274,42 @@ def test_objects_in_a_slice_of_a_list_are_handed_on() -> None:
     layers[1] = Layer(11.0)
     assert_same_bits(made(x), f(x))
     assert made.cache_info().traces == 2
+
+
+def test_objects_are_as_quick_to_read_after_a_trace_as_before() -> None:
+    class Layer:
+        def __init__(self) -> None:
+            self.k, self.bias = 2.0, None
+
+        def __call__(self, x: Any) -> Any:
+            x = x * self.k
+            return x if self.bias is None else x + self.bias
+
+    layer = Layer()
+    compiled = tg.compile(lambda x: layer(x))
+    for _ in range(2):
+        compiled(np.ones(3))
+    # An instance that has been asked for its dict keeps its attributes there from then on.
+    assert not any(type(part) is dict for part in gc.get_referents(layer))
+    layer.bias = 1.0
+    assert_same_bits(compiled(np.ones(3)), np.full(3, 3.0))
+
+
+def test_an_object_may_hold_a_method_of_its_own_under_the_name_of_the_class() -> None:
+    class Model:
+        def scaled(self, x: Any) -> Any:
+            return x * 2.0
+
+        def shifted(self, x: Any) -> Any:
+            return x + 1.0
+
+    model = Model()
+    f = lambda x: model.scaled(x)
+    compiled = tg.compile(f)
+    for held in (None, model.scaled, model.shifted, Model().scaled, f):
+        if held is not None:
+            model.scaled = held if held is not f else lambda x: x - 1.0  # type: ignore[method-assign]
+        for _ in range(2):
+            assert_same_bits(compiled(X), f(X))
+    del model.scaled
+    assert_same_bits(compiled(X), f(X))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -157,3 +158,44 @@ def test_floats_that_are_computed_have_no_shape() -> None:
     compiled = tg.compile(f)
     for a in (1.5, 1.25, 3.0):
         assert compiled(a) == f(a)
+
+
+# -- objects of the user's that are numbers to Python ---------------------------------------------
+
+
+class Held:
+    """Something with a number, which Python asks for by special methods."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __bool__(self):
+        return self.number > 0
+
+    def __float__(self):
+        return self.number
+
+
+def asked_for_truth(x, a):
+    held = Held(a)
+    return x * 2 if held and not Held(-a) else x * 3 if bool(held) else x
+
+
+def asked_for_a_float(x, a):
+    return x * float(Held(a)) + math.sqrt(Held(a * a)) * math.atan2(Held(a), 2.0)
+
+
+@pytest.mark.parametrize("f", [asked_for_truth, asked_for_a_float], ids=lambda f: f.__name__)
+def test_objects_that_are_numbers(f):
+    made, x = tg.compile(f), np.array([0.5, 0.25])
+    for a in (3.0, -2.0, 0.5, -0.25):
+        assert_allclose(made(x, a), f(x, a), rtol=1e-15)
+
+
+def test_a_float_of_an_object_has_its_gradient():
+    slope = tg.grad(lambda x: np.sum(x * math.sqrt(Held(x[1] * 2.0))))
+    x = np.array([0.5, 0.25])
+    expected = np.sqrt(0.5) + np.array([0.0, 0.75 / np.sqrt(0.5)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's floats, as Python has it
+        assert_allclose(slope(x), expected, rtol=1e-14)

@@ -7,6 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
@@ -17,12 +18,13 @@ from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import dim_text
 from tracegrad.arguments.argument_changes import in_c_order, overlapping
-from tracegrad.compiled.version import Version, memory
+from tracegrad.compiled.version import Captured, Version, memory
 from tracegrad.execution.nonfinite import checked
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.pytree import TreeSpec, check_text, path_text
 from tracegrad.values.static_keys import as_key, is_of_parts, is_plain
+from tracegrad.world.guards import ITEM, LENGTH
 from tracegrad.world.number_inputs import is_number_read
 
 
@@ -95,8 +97,7 @@ def entry_source(
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
     lines += _unless(conditions)
     captures = [f"c{i}" for i in range(len(version.captured))]
-    reads = zip(captures, version.captured, strict=True)
-    lines += _tried([f"        {name} = {c.text(names)}" for name, c in reads], "Exception")
+    lines += _tried(_reads(version, captures, names), "Exception")
     lines += _unless(_captured_conditions(version, captures, names))
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
     lines += _lengths(version, guards, given, traced, captures)
@@ -237,6 +238,39 @@ def _all_are(texts: Sequence[str], what: str) -> str:
     return " is ".join([*texts, what])
 
 
+def _reads(version: Version, captures: Sequence[str], names: dict[str, Any]) -> list[str]:
+    """Reads what is captured; a list of which all is captured is unpacked."""
+    lengths = {
+        id(guard.holder): guard.value
+        for guard in version.world.guards.values()
+        if guard.read == LENGTH and guard.of is None and type(guard.holder) is list
+    }
+    items: dict[int, dict[int, tuple[str, Captured]]] = {}
+    for name, captured in zip(captures, version.captured, strict=True):
+        source = captured.source
+        plain = not captured.brought and not isinstance(captured.holder, Tensor)
+        if source is not None and source.read == ITEM and source.of is None and plain:
+            items.setdefault(id(source.holder), {})[source.name] = name, captured
+    wholes = [
+        [known[i] for i in range(len(known))]
+        for key, known in items.items()
+        if known.keys() == set(range(lengths.get(key, 0)))
+    ]
+    lines = []
+    for whole in wholes:
+        captured = whole[0][1]
+        assert captured.source is not None
+        names[held := f"items_of_{captured.name}"] = captured.source.holder
+        lines.append(f"        {', '.join([name for name, _ in whole])}, = {held}")
+    unpacked = {name for whole in wholes for name, _ in whole}
+    lines += [
+        f"        {name} = {captured.text(names)}"
+        for name, captured in zip(captures, version.captured, strict=True)
+        if name not in unpacked
+    ]
+    return lines
+
+
 def _captured_conditions(
     version: Version, captures: Sequence[str], names: dict[str, Any]
 ) -> list[str]:
@@ -265,10 +299,11 @@ def _lengths(
 ) -> list[str]:
     """Reads the lengths that guards are about, and compares them.
 
-    To unpack a shape tells the number of axes as well.
+    To unpack a shape tells the number of axes as well. NumPy makes it a tuple for that, so vectors
+    are asked for their axes and their length, which takes less.
     """
     every = dict.fromkeys([*version.guards, *guards])
-    needed = {s for pair in every for dim in pair for s in sz.symbols(dim)}
+    needed = Counter([s for pair in every for dim in pair for s in sz.symbols(dim)])
     lines: list[str] = []
     leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
     arrays = [
@@ -286,9 +321,16 @@ def _lengths(
     axes = {(names[index], axis): s for s, (index, axis) in version.symbols.items() if s in needed}
     texts = {s: s for s in axes.values()}
     others: list[str] = []
+    vectors: list[str] = []
     for name, ndim in arrays:
         lengths = [texts[axes[name, axis]] if (name, axis) in axes else "_" for axis in range(ndim)]
-        if set(lengths) <= {"_"}:
+        if ndim == 1 and version.target == "numpy":
+            vectors.append(name)
+            if (s := lengths[0]) != "_" and needed[s] > 1:
+                lines.append(f"        {s} = len({name})")
+            elif s != "_":
+                texts[s] = f"len({name})"
+        elif set(lengths) <= {"_"}:
             others.append(f"{name}.ndim == {ndim}")
         else:
             lines.append(f"        {', '.join(lengths)}{',' if ndim == 1 else ''} = {name}.shape")
@@ -296,7 +338,8 @@ def _lengths(
     for (name, axis), s in axes.items():
         if name not in unpacked:  # a default, or an array that is held
             texts[s] = f"{name}.shape[{axis}]"
-    lines = _tried(lines)
+    flat = _unless([" == ".join([*[f"{name}.ndim" for name in vectors], "1"])] if vectors else [])
+    lines = [*flat, *_tried(lines)]
     others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
     return [*lines, *_unless(others)]
 

@@ -57,7 +57,7 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
     change = version.world.changed(version.read_again)
     if change is not None:
         read = f" ({change.line})" if change.line else ""
-        return f"{change.text} was {_short(change.value)}, is {_short(change.now())}{read}"
+        return f"{_changed(change)}{read}"
     if version.grad_enabled is not None and version.grad_enabled is not STATE.grad_enabled:
         return f"it asks whether gradients are recorded: {STATE.grad_enabled} now"
     for captured in version.captured:
@@ -65,6 +65,16 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+def _changed(guard: Guard) -> str:
+    """What a guard held and holds now; of names that were missing, the first that is there."""
+    if guard.read not in (APART, APART_OF):
+        return f"{guard.text} was {_short(guard.value)}, is {_short(guard.now())}"
+    held = guard.where() if guard.read == APART else vars(guard.where())
+    name = next(name for name in sorted(guard.name) if name in held)
+    owner = guard.text.rpartition(".")[0]
+    return f"{owner}{'.' * bool(owner)}{name} was missing, is {_short(held[name])}"
 
 
 def why_slow(name: str, seconds: float, nodes: Sequence[Node]) -> str:

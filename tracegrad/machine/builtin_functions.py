@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -130,7 +131,9 @@ def number(kind: Any, *names: str) -> None:
             for name in names:
                 method = special(m, x, name)
                 if method is not None:
-                    return m.native(kind, Converted(name, call_special(m, method, x), x).value())
+                    result = call_special(m, method, x)
+                    cls = operators.shown_type(m, result)
+                    return m.native(kind, Converted(name, result, cls, x).value())
                 if m.class_attribute(m.type_of(x), name) is not ABSENT:
                     break
         return m.native(kind, *args, **kwargs)
@@ -141,12 +144,13 @@ def number(kind: Any, *names: str) -> None:
 class Converted:
     """What a method like `__int__` returned, checked by C code as if it had called it."""
 
-    def __init__(self, name: str, result: Any, x: Any) -> None:
-        self.name, self.result, self.x = name, result, x
+    def __init__(self, name: str, result: Any, cls: type, x: Any) -> None:
+        self.name, self.result, self.cls, self.x = name, result, cls, x
 
     def value(self) -> Any:
         wanted = {"__float__": float, "__complex__": complex}.get(self.name, int)
-        if type(self.result) is wanted and self.name != "__trunc__":
+        stands = type(self.result) is not self.cls and issubclass(self.cls, wanted)
+        if (self.cls is wanted or stands) and self.name != "__trunc__":
             return self.result
         owner = type(type(self.x).__name__, (), {self.name: lambda _: self.result})
         return owner()
@@ -155,6 +159,33 @@ class Converted:
 number(int, "__int__", "__index__", "__trunc__")
 number(float, "__float__", "__index__")
 number(complex, "__complex__", "__float__", "__index__")
+
+
+def of_floats(function: Any) -> None:
+    """Replaces a function of `math`: `math.sqrt(x)` runs an `__float__` in Python."""
+
+    def own(m, args, kwargs):
+        return m.native(function, *[as_float(m, x) for x in args], **kwargs)
+
+    replaces(function)(own)
+
+
+def as_float(m, x: Any) -> Any:
+    """What C code that asks for a float has of an object."""
+    method = None if id(type(x)) in PLAIN else special(m, x, "__float__")
+    if method is None:
+        return x
+    result = call_special(m, method, x)
+    return Converted("__float__", result, operators.shown_type(m, result), x).value()
+
+
+_NOT_OF_FLOATS = frozenset({
+    *("ceil", "comb", "dist", "factorial", "floor", "fsum", "gcd", "isqrt", "lcm", "perm", "prod"),
+    *("sumprod", "trunc"),
+})  # fmt: skip
+for _name, _function in vars(math).items():
+    if callable(_function) and _name not in _NOT_OF_FLOATS and not _name.startswith("_"):
+        of_floats(_function)
 
 
 @replaces(round)

@@ -157,6 +157,16 @@ class Machine:
         self.replaced: dict[int, Callable] = REPLACED
         self.replaced_kinds: dict[int, Callable] = REPLACED_KINDS
 
+    @property
+    def catches(self) -> bool:
+        """Whether a frame that runs has a handler, or a ``with``, around where it is."""
+        frame = self.frame
+        while frame is not None:
+            if frame.program.handlers[frame.index] is not None:
+                return True
+            frame = frame.back
+        return False
+
     # -- from outside -----------------------------------------------------------------------
 
     def run(

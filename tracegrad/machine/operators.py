@@ -217,9 +217,15 @@ def truth(m, x: Any) -> bool:
     if method is None:
         return m.decide(x)
     result = call_special(m, method, x)
-    if type(result) is not bool:
-        raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
-    return result
+    cls = shown_type(m, result)
+    if cls is not bool:
+        raise TypeError(f"__bool__ should return bool, returned {cls.__name__}")
+    return m.decide(result)
+
+
+def shown_type(m, x: Any) -> type:
+    """`type(x)`, also of what stands for a value of another type."""
+    return m.native(type, x) if id(type(x)) in m.opaque else type(x)
 
 
 def length(m, x: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import CellType, FunctionType, MappingProxyType
+from types import CellType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 
@@ -31,6 +31,8 @@ type_mro = type.__dict__["__mro__"].__get__
 type_dict = type.__dict__["__dict__"].__get__
 get_plainly = object.__getattribute__
 set_generally = object.__setattr__
+# Flag of a class whose instances hold attributes without a dict, until they are asked for one.
+HOLDS_VALUES = 1 << 4
 # Whether the second class derives from the first, whatever an abstract base class says.
 subclasses = type.__subclasscheck__
 
@@ -103,7 +105,15 @@ class World:
         return ABSENT
 
     def own_attribute(self, x: Any, name: str) -> Any:
-        """What an instance, a module or a class holds itself under a name; or ABSENT."""
+        """What an instance, a module or a class holds itself under a name; or ABSENT.
+
+        An instance that was asked for its ``__dict__`` is slow to read from then on (CPython 3.11,
+        3.12): where the class leaves no doubt it is asked for the attribute alone.
+        """
+        if type(x).__flags__ & HOLDS_VALUES:
+            shown = World.class_attribute(self, type(x), name)
+            if shown is ABSENT or type(shown) is FunctionType:
+                return _beside_class(x, name)
         try:
             attributes = get_plainly(x, "__dict__")
         except AttributeError:
@@ -147,9 +157,23 @@ class World:
         """What C code gives to a function that it calls."""
         return args, kwargs
 
+    def returned(self, value: Any) -> Any:
+        """What a function that was called from outside has returned, as its caller gets it."""
+        return value
+
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
         return self.native(bool, x)
+
+
+def _beside_class(x: Any, name: str) -> Any:
+    """What an object holds itself, of a name for which its class has nothing or a function."""
+    try:
+        value = get_plainly(x, name)
+    except AttributeError:
+        return ABSENT
+    # A method is made anew at each look.
+    return value if type(value) is not MethodType or value is get_plainly(x, name) else ABSENT
 
 
 def hidden_attribute(x: Any, name: str) -> Any:

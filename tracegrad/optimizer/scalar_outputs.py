@@ -40,12 +40,22 @@ def _without(graph: Graph, block: Block, known: Callable[[Value], bool]) -> Bloc
         if isinstance(node, Branch | Loop | Join):
             node = replace(node, blocks=tuple([_without(graph, b, known) for b in node.blocks]))
         nodes.append(node)
-    outputs = [_as_it_is(graph, output, block, known) for output in block.outputs]
+    taken = {graph.owner[output] for output in block.outputs}
+    outputs = []
+    for output in block.outputs:
+        found = _as_it_is(graph, output, taken, known)
+        taken.add(graph.owner[found])
+        outputs.append(found)
     return replace(block, nodes=tuple(nodes), outputs=tuple(outputs))
 
 
-def _as_it_is(graph: Graph, output: Value, block: Block, known: Callable[[Value], bool]) -> Value:
-    """An output before its conversion, where that is one to what it is already."""
+def _as_it_is(
+    graph: Graph, output: Value, taken: set[Value], known: Callable[[Value], bool]
+) -> Value:
+    """An output before its conversion, where that is one to what it is already.
+
+    An array is returned as it is where none of its memory, those in `taken`, is returned besides.
+    """
     made = graph.producer.get(output)
     if not isinstance(made, Call) or made.op not in (returned_array, returned_scalar):
         return output
@@ -54,7 +64,7 @@ def _as_it_is(graph: Graph, output: Value, block: Block, known: Callable[[Value]
         return x if known(x) else output
     before = graph.producer.get(x)
     new = isinstance(before, Call) and before.op.name in ARRAYS
-    return x if new and x not in block.outputs and block.outputs.count(output) == 1 else output
+    return x if new and graph.owner[x] not in taken else output
 
 
 def scalars(graph: Graph) -> Callable[[Value], bool]:

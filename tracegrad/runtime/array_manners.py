@@ -1,5 +1,11 @@
 """Tells which Tensors are arrays or numbers of NumPy's for the function that runs.
 
+Three questions are asked of a Tensor. What `type(x)` and `isinstance` say of it in the function
+tells `is_array_to_function`: one that the function made itself, by `tg.zeros` say, is a Tensor.
+How it is written to and read tells `behaves_as_array`: in a function of arrays that one too is
+written as an array is. What the function's caller is to find where it was left or returned, an
+array or a Tensor, tells the world of the run when that is over (`World.is_array_to_caller`).
+
 The two differ where it matters: ``y.sort()`` of an array writes in place, and ``y[0]`` is a number,
 which the next write to `y` does not change. A function that is called with arrays has no others.
 One that is called with Tensors may fill an array of its own (``y = np.zeros(3); y[0] = x[0]``):
@@ -18,8 +24,8 @@ import numpy as np
 from tracegrad.runtime.thread_state import STATE
 
 
-def stands_for_array(x: Any) -> bool:
-    """Whether a Tensor is an array or number of NumPy's to the function that runs."""
+def is_array_to_function(x: Any) -> bool:
+    """Whether a Tensor is an array or number of NumPy's in the eyes of the function that runs."""
     trace = STATE.trace
     if trace is not None:
         return bool(x._is_traced) and trace.stands(x._traced[1])
@@ -27,8 +33,8 @@ def stands_for_array(x: Any) -> bool:
 
 
 def behaves_as_array(x: Any) -> bool:
-    """Whether a Tensor is written and read as an array is: all are, where arrays were given."""
-    return STATE.standing or stands_for_array(x)
+    """Whether a Tensor is written and read as an array: any is, where arrays were given."""
+    return STATE.standing or is_array_to_function(x)
 
 
 def is_memory(x: Any) -> bool:

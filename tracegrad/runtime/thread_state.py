@@ -30,6 +30,9 @@ class State(threading.local):
     ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""
     arrays: dict[int, Any] | None = None
     """Where it was called with Tensors: those that stand for arrays all the same, by id."""
+    rewritten: bool = False
+    """Arrays from outside hold recorded values for the function that runs: programs, which read the
+    arrays themselves, are not for what it calls."""
     aside: bool = False
     """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
     The class has what `config.check_finite` and `config.compile` say, for all threads; an instance
@@ -48,7 +51,7 @@ class State(threading.local):
             or self.losing
             or self.arrays is not None
         )
-        if self.trace is not None or self.anomaly or self.observer is not None:
+        if self.trace is not None or self.anomaly or self.observer is not None or self.rewritten:
             self.aside = True
         else:
             self.__dict__.pop("aside", None)
@@ -68,4 +71,5 @@ def call(
     if STATE.machine is None:
         return function(*args, **kwargs)
     STATE.machine.world.holds(owner, function)
-    return STATE.machine.call(function, args, kwargs)
+    machine = STATE.machine
+    return machine.world.returned(machine.call(function, args, kwargs))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -155,6 +156,17 @@ def seal(watched: Foreign) -> None:
     """From now on the array is to stay as it is, for all that has read it before."""
     watched.notes = [Note(0, digest(watched), capture())]
     WRITES.last = max(WRITES.last, next_stamp() + WHILE)
+    _SEALED[id(memory_of(watched))] = watched
+
+
+_SEALED: WeakValueDictionary[int, Foreign] = WeakValueDictionary()  # by id of who owns the memory
+
+
+def is_sealed(array: np.ndarray) -> bool:
+    """Whether a tape that is still there watches the memory of an array."""
+    owner = memory_of(array)
+    watched = _SEALED.get(id(owner))
+    return watched is not None and memory_of(watched) is owner
 
 
 def note_of(array: Foreign, stamp: int) -> Note | None:

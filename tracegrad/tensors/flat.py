@@ -40,3 +40,28 @@ class Flat:
     def copy(self) -> Any:
         """The elements as a vector."""
         return copy_of(ravel(self.base))
+
+
+class Elements(Flat):
+    """The same with a place where a loop stands, as NumPy's `flatiter` has one."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, base: Any, index: int) -> None:
+        super().__init__(base)
+        self.index = index
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The place in the array; the first again where the loop is over."""
+        place = self.index % max(len(self), 1)
+        return tuple(map(int, np.unravel_index(place, self.base.shape)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]

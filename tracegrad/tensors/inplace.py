@@ -25,7 +25,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.spelling import Subscript
 from tracegrad import random
-from tracegrad.errors import DTypeError, GradientError, ReadOnlyError, ShapeError
+from tracegrad.errors import DTypeError, GradientError, ShapeError
 from tracegrad.ops.elementwise import activations
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.record import TABLE, OpRecord
@@ -44,7 +44,7 @@ from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import behaves_as_array
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import write_checks
-from tracegrad.tape.foreign_arrays import Foreign, plain
+from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.tape.views import (
     Step,
@@ -62,7 +62,14 @@ from tracegrad.tensors import methods
 from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError
 from tracegrad.tensors.fast_operators import operand
-from tracegrad.tensors.tensor import Tensor, at_line, explained, node_of, wrap
+from tracegrad.tensors.refused_writes import (
+    leaf_error,
+    read_only,
+    refuse_mask,
+    refuse_recorded,
+    refuse_unrecorded,
+)
+from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
 from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
@@ -71,9 +78,10 @@ from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
 def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
     """``tensor = function(tensor, *args)``, in place."""
     if not _is_recorded(tensor, (*args, *kwargs.values())):
+        refuse_unrecorded(tensor)
         _write(tensor, function, args, kwargs)
         return tensor
-    _refuse(tensor)
+    refuse_recorded(tensor)
     add = ADDING.get(function) if len(args) == 1 and not kwargs else None
     if add is not None and _adds_to_part(tensor, add, args[0]):
         return tensor
@@ -94,11 +102,12 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
     if added is not None and added.result is value:
         write = added.onto(tensor, key) or write
     if _is_recorded(tensor, (value,)):
-        _refuse(tensor)
+        refuse_recorded(tensor)
         if type(value) is Tensor and behaves_as_array(tensor):
-            _refuse_mask(tensor, key, value)
+            refuse_mask(tensor, key, value)
         _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
+        refuse_unrecorded(tensor)
         _assign_memory(tensor, key, value)
 
 
@@ -351,81 +360,6 @@ def _is_sole_owner(tensor: Tensor) -> bool:
     return _references(tensor) <= ALONE
 
 
-def _refuse(tensor: Tensor) -> None:
-    """Raises where a recorded write cannot go."""
-    base = base_of(tensor)
-    if base._node is LEAF and STATE.grad_enabled:
-        raise _leaf_error(base, tensor)
-    if behaves_as_array(tensor) and _is_read_only(tensor, base):
-        raise _read_only()
-    if type(base._array) is Foreign:
-        raise GradientError(
-            "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
-            "cannot write: change a copy (x = x.clone())"
-        )
-
-
-def _refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
-    """Raises where NumPy reads what it has just written: ``x[mask] = x[::-1]``.
-
-    It copies values that share memory with what is written for every index but a mask of all axes.
-    """
-    key = key[0] if type(key) is tuple and len(key) == 1 else key
-    if type(key) not in (Tensor, np.ndarray, list) or ndim_of(value) == 0:
-        return
-    if type(key) is list and any(type(x) is Tensor for x in key):  # places, one by one
-        return
-    mask = np.asarray(key._array if type(key) is Tensor else key)
-    if mask.dtype != bool or mask.ndim != ndim_of(tensor) or base_of(value) is not base_of(tensor):
-        return
-    written, read = place_of(tensor).path, place_of(value).path
-    if not same_place(written, read) and not disjoint(written, read):
-        raise ReadOnlyError(
-            "a mask writes here what it reads from the same memory, and NumPy reads some of it "
-            "after it was written: write x[mask] = value.copy()"
-        )
-
-
-def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
-    """Whether an array is one of those views that NumPy lets nobody write to."""
-    array = tensor._array
-    if not isinstance(array, np.ndarray) or array.flags.writeable:
-        return False
-    return (
-        _repeats(array)
-        or _repeats(base._array)
-        or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
-    )
-
-
-def _repeats(array: Any) -> bool:
-    """Whether an array shows some of its memory several times."""
-    return isinstance(array, np.ndarray) and array.size > 1 and 0 in array.strides
-
-
-def _read_only() -> ReadOnlyError:
-    return ReadOnlyError(
-        "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
-        "elements share memory, a diagonal, or an array that its owner has locked: change a copy "
-        "(x = x.copy())"
-    )
-
-
-def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
-    what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
-    if base._is_traced or behaves_as_array(base):
-        name = (base._traced[1].origin.name if base._is_traced else "") or "x"
-        return GradientError(
-            f"an argument by which is differentiated ({name}) is being used in an in-place "
-            "operation, and its gradient would be that of another value: change a copy "
-            f"({name} = {name}.copy()){at_line()}"
-        )
-    return GradientError(
-        f"{what} that requires grad is being used in an in-place operation: write under "
-        "tg.no_grad(), or change a copy (x = x.clone())"
-    )
-
-
 def item(tensor: Tensor, key: Any) -> Tensor:
     """``tensor[key]``, which looks at the memory of the whole, also where it is one element.
 
@@ -547,13 +481,13 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
     if base._node is LEAF and behaves_as_array(base):  # an argument by which is differentiated
-        raise _leaf_error(base, tensor)
+        raise leaf_error(base, tensor)
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):
         tensor._array = memory_at(base._array, place_of(tensor).path)
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise _read_only()
+        raise read_only()
     return array
 
 

@@ -18,7 +18,7 @@ from tracegrad.ops.shape import indexing, reshaping, selection
 from tracegrad.ops.shape.creation import full_like, shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
-from tracegrad.runtime.array_manners import behaves_as_array, stands_for_array
+from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tensors import fast_operators
 from tracegrad.tensors.flat import Flat
@@ -103,7 +103,7 @@ def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., A
     def compare(self: Any, other: Any) -> Any:
         found = method(self, other)
         if found is NotImplemented and self.ndim and type(other) in (str, type(None)):
-            return full_like(self, unequal, dtype="bool") if stands_for_array(self) else found
+            return full_like(self, unequal, dtype="bool") if is_array_to_function(self) else found
         return found
 
     return compare
@@ -114,7 +114,7 @@ def _rounded(self: Any, ndigits: Any = None) -> Any:
     if ndigits is not None and is_number(self._array):
         return as_python_number(ew.round(self, ndigits))
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)
-    return int(found) if ndigits is None and not self.ndim and stands_for_array(self) else found
+    return int(found) if ndigits is None and not self.ndim and is_array_to_function(self) else found
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -238,7 +238,7 @@ WHOLE = ("sum", "mean", "max", "min")
 def _size(x: Tensor) -> int:
     """The number of elements; inside a traced function asking for it fixes the lengths."""
     lengths = x.shape
-    if stands_for_array(x):
+    if is_array_to_function(x):
         return int(np.prod(lengths, dtype=np.int64))
     count = Count(np.prod(lengths, dtype=np.int64))
     count.shape = lengths

@@ -33,7 +33,7 @@ from tracegrad.errors import (
 )
 from tracegrad.ops.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.ops.record import TABLE
-from tracegrad.runtime.array_manners import behaves_as_array, note_results, stands_for_array
+from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function, note_results
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
@@ -143,7 +143,7 @@ class Tensor:
 
         So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
         """
-        if not stands_for_array(self) or type(self._array) is DeviceArray:
+        if not is_array_to_function(self) or type(self._array) is DeviceArray:
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
         if asking.startswith(("tracegrad.world.", "tracegrad.machine.")):  # for the user's code
@@ -232,7 +232,12 @@ class Tensor:
                     f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
                 )
             raise ScalarError(f"only a Tensor of one element is a number, not one of shape {shape}")
-        outcome = READ[kind](np.asarray(self._array).item())
+        try:
+            outcome = READ[kind](np.asarray(self._array).item())
+        except (ValueError, OverflowError):  # ``int(x)`` of NaN or an infinity
+            if self._is_traced:
+                self._traced[0].notes_exception(f"an exception in {kind}(x)")
+            raise
         if self._is_traced:
             self._traced[0].look(self._traced[1], kind, outcome)
         return outcome

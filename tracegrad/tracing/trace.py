@@ -177,11 +177,10 @@ class Trace:
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
         self.wanted: list[Value] = []  # inputs by which is differentiated
         self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
-        self.keeps_numbers = (
-            False  # C code that asks for a value's numbers is told that it is traced
-        )
+        self.keeps_numbers = False  # from C code: it is told that the value is traced
         self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns
         self.raised = ""  # what an op did, which the function may have caught
+        self.exceptions = 0  # how often
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.asked: set[int] = set()  # ids of values that were an operand of C code
         self.shown: set[Value] = set()  # Tensors for the function's caller too
@@ -503,7 +502,7 @@ class Trace:
                 self.raises(error)
             if isinstance(error, IndexError) or type(error) is ValueError:
                 raise
-            self.raised = f"an exception in {op.name}"
+            self.notes_exception(f"an exception in {op.name}")
             raise
         self._watch_errors()
         if not self._from_stand_ins([like, *operands]):
@@ -581,6 +580,16 @@ class Trace:
         )
         self.refused = self.refused or error
         raise error
+
+    @property
+    def catches(self) -> bool:
+        """Whether the function that runs may catch an exception that is raised now."""
+        return self.world is not None and self.world.machine.catches
+
+    def notes_exception(self, what: str) -> None:
+        """The numbers of this run raised an exception, which the function may catch."""
+        self.raised = self.raised or what
+        self.exceptions += 1
 
     def raises(self, error: Exception) -> None:
         """Raises for an exception of C code in a run on samples: other values may raise none."""
@@ -691,12 +700,10 @@ class Trace:
 
     def blame(self, written: Any) -> None:
         """Raises where C code still has numbers of what is written."""
-        lines = [
-            line for array, base, line in self.handed if base is written and array() is not None
-        ]
-        if lines:
-            self.aliased = Aliased(lines[0])
-            raise self.aliased
+        for array, base, line in self.handed:
+            if base is written and array() is not None:
+                self.aliased = Aliased(line)
+                raise self.aliased
 
     def blame_for(self, error: Exception) -> None:
         """Raises where C code may have failed to write to the numbers that it was given."""

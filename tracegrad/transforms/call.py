@@ -169,12 +169,12 @@ class Calling(BatchCalls, TensorCalls):
         return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
         if STATE.aside and not kwargs and STATE.trace is None and config.compile:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        if reads_history(self._function):
-            return self._inline(self._bind(args, kwargs))
         of_number = self._transform.kind in ("grad", "value_and_grad")
         if self._given_up and of_number and not (kwargs or self._static or checking()):
             with self._budget.running(), self._executed():

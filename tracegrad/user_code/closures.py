@@ -119,10 +119,10 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
 
 
 def reads_history(function: Any) -> bool:
-    """Whether a function is called where another one runs on the tape, and holds its Tensors."""
+    """Whether a function is called where another one runs on the tape, and may see its Tensors."""
     if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
         return False
-    return holds_history(function)
+    return STATE.rewritten or holds_history(function)
 
 
 def holds_history(function: Any) -> bool:

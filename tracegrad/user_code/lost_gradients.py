@@ -87,9 +87,17 @@ class Watch:
             STATE.update(losing=True)
 
     def around(
-        self, run: Callable[..., Any], operands: Sequence[Any], keywords: dict[str, Any]
+        self,
+        run: Callable[..., Any],
+        operands: Sequence[Any],
+        keywords: dict[str, Any],
+        written: Callable[[Sequence[Any], dict[str, Any]], Sequence[Any]],
     ) -> Any:
-        """An operation of C: what it makes of a number that was read is one as well."""
+        """An operation of C: what it makes of a number that was read is one as well.
+
+        So is all that is in an array to which it writes such a number. `written` gives those of
+        the operands, of which the first is the operation.
+        """
         outer, self._reading = self._reading, None
         try:
             result = run(*operands, **keywords)
@@ -97,12 +105,14 @@ class Watch:
             reading, self._reading = self._reading, outer
         if reading is not None:
             self._mark(result, reading)
+            self._mark_memory(written(operands[1:], keywords), reading)
         elif self._numbers:
             given = (*operands, *keywords.values())
             found = self._found(given)
             if found is not None and not _decides(operands, self._numbers):
                 of_tensors = any(hasattr(x, "_array") for x in given)
                 self._mark(result, found, not of_tensors)
+                self._mark_memory(written(operands[1:], keywords), found)
         return result
 
     def used(self, operands: Sequence[Any], results: Sequence[Any], op: Any) -> None:
@@ -122,6 +132,8 @@ class Watch:
         """The reading that one of these comes from."""
         for x in values:
             known = self._numbers.get(id(x))
+            if known is None and issubclass(type(x), _MEMORY):
+                known = self._numbers.get(id(_owner(x)))
             if known is not None:
                 return known[1]
             if type(x) in _SEQUENCES:
@@ -145,6 +157,14 @@ class Watch:
         if tensors or not hasattr(result, "_array"):
             self._numbers[id(result)] = (result, reading)
 
+    def _mark_memory(self, arrays: Sequence[Any], reading: Reading) -> None:
+        """A number that was read is written to these."""
+        for x in arrays:
+            owner = _owner(x)
+            kind = getattr(getattr(owner, "dtype", None), "kind", "f")
+            if kind not in "biu":
+                self._numbers[id(owner)] = (owner, reading)
+
     # -- what is returned -----------------------------------------------------------------------
 
     def _check(self, returned: Any) -> None:
@@ -160,6 +180,19 @@ class Watch:
             lost = self._kind != "compile" or len(bare) == len(leaves)
             if lost and type(leaf) is int and leaf in self._wholes:
                 raise _error(self._wholes[leaf])
+
+
+_MEMORY = (np.ndarray, np.flatiter, memoryview)
+
+
+def _owner(x: Any) -> Any:
+    """What owns the memory of an array, or of what goes through one or shows one."""
+    while issubclass(type(x), _MEMORY):
+        base = x.obj if type(x) is memoryview else x.base
+        if base is None:
+            break
+        x = base
+    return x
 
 
 def read(numbers: Sequence[Any]) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import gc
 import operator
+from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import (
     BuiltinFunctionType,
@@ -20,6 +21,7 @@ from types import (
     FrameType,
     FunctionType,
     MethodDescriptorType,
+    MethodWrapperType,
     ModuleType,
 )
 from typing import Any
@@ -32,9 +34,10 @@ from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.translation import Program
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tape.foreign_arrays import is_sealed, memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
 from tracegrad.tensors.coercion import with_memory
+from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import native_tables
 from tracegrad.world.lengths import Length
@@ -65,7 +68,7 @@ def received(
         keywords = {**keywords, "out": made if type(out) is tuple else made[0]}
     if operation is np.ufunc.at and type(operands[1]) is np.ndarray:
         if any(map(holds_recorded, operands[2:])):
-            tensor = swapped(world, operands[1], operands)
+            tensor = world.tensor_in_place_of(operands[1], operands)
             operands = (operands[0], tensor, *operands[2:])
         return operation, operands, keywords
     if operation is operator.setitem and type(operands[0]) is Tensor:
@@ -73,14 +76,19 @@ def received(
         if type(value) in (list, tuple) and holds_recorded(value):
             operands = (*operands[:2], asarray(value))
         return operation, operands, keywords
+    rest = operands[1:]
+    if operation is operator.setitem and type(operands[0]) is np.flatiter:
+        if any(map(holds_recorded, rest)):
+            tensor = world.tensor_in_place_of(operands[0].base, None)
+            operands = (tensor.flat, *rest)
+        return operation, operands, keywords
     if not operands or type(operands[0]) is not np.ndarray or not _writes(operation):
         return operation, operands, keywords
-    rest = operands[1:]
     if any(map(holds_recorded, rest)):
-        tensor = swapped(world, operands[0], operands)
+        tensor = world.tensor_in_place_of(operands[0], operands)
     elif _is_used(operation, operands[0]):
         try:
-            tensor = swapped(world, operands[0], operands)
+            tensor = world.tensor_in_place_of(operands[0], operands)
         except ConversionError:  # the run is no program, then
             return operation, operands, keywords
     else:
@@ -106,17 +114,37 @@ def _writes(operation: Any) -> bool:
     )
 
 
+def written_by(operation: Any, operands: Operands, keywords: Keywords) -> list[Any]:
+    """The arrays, and other memory of numbers, that an operation writes to."""
+    out = keywords.get("out")
+    found = [*out] if type(out) is tuple else [out]
+    if operation is np.ufunc.at:
+        found += operands[1:2]
+    elif operands and _writes(operation):
+        found += operands[:1]
+    return [x for x in found if issubclass(type(x), _OF_NUMBERS)]
+
+
+_OF_NUMBERS = (np.ndarray, np.flatiter, memoryview, array)
+
+
 def _is_used(operation: Any, array: np.ndarray) -> bool:
-    """Whether a program has the numbers of an array that is written now, as a Tensor would be."""
-    known = not isinstance(operation, MethodDescriptorType) or operation.__name__ in _WRITING
-    return STATE.trace is not None and known and STATE.trace.has_used(array)
+    """Whether a program, or a tape, has the numbers of an array that is written now.
+
+    A Tensor in its place would be written to in new memory.
+    """
+    if isinstance(operation, MethodDescriptorType) and operation.__name__ not in _WRITING:
+        return False
+    if STATE.trace is None:
+        return STATE.standing and is_sealed(array)
+    return STATE.trace.has_used(array)  # type: ignore[no-any-return]
 
 
 _WRITING = frozenset({"fill", "put"})
 
 
 def _plain_swapped(world: Any, x: Any) -> Any:
-    return swapped(world, x, None) if type(x) is np.ndarray else x
+    return world.tensor_in_place_of(x, None) if type(x) is np.ndarray else x
 
 
 def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
@@ -136,10 +164,10 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
         raise written_into_plain()
     if root.dtype.kind not in NUMERIC:
         raise written_into_plain()
-    holders = _holders(world)
-    shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
-    if any(_shares(x, root) for _, inner in holders for x in inner):
-        raise written_into_plain()  # `tg.as_tensor(y)`
+    holders = held_by_function(world)
+    shown = [x for _, inner in holders for x in inner if may_look_at(x, root)]
+    if any(shows_memory(x, root) for _, inner in holders for x in inner):
+        raise written_into_plain()
     views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
     family = [root, *views.values()]
     if any(map(world.is_outside, family)) or not all(x.flags.writeable for x in family):
@@ -154,7 +182,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
         if not (id(x) in held or shows or (x is array and _passes(x, operands, family))):
             raise written_into_plain()  # what holds it was there before the function
     puts = _puts(holders, set(map(id, family)))
-    ways = [(view, _way_to(root, view)) for view in family[1:]]
+    ways = [(view, way_to(root, view)) for view in family[1:]]
     tensors = {id(root): _as_tensor(root)}
     tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
     if STATE.trace is not None:
@@ -165,13 +193,25 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     for x in family:
         world.swaps(x, tensors[id(x)])
     for put, x in puts:
-        put(_renewed(x, renewed))
+        put(renewed_of(x, renewed))
     return tensors[id(array)]
 
 
-def _shares(x: Any, root: np.ndarray) -> bool:
-    """Whether an object is a Tensor that looks at the memory of an array."""
-    return type(x) is Tensor and memory_of(x._array) is root
+def may_look_at(x: Any, root: np.ndarray) -> bool:
+    """Whether an object is a plain array that may show the memory of another one."""
+    return type(x) is np.ndarray and x is not root and np.may_share_memory(x, root)
+
+
+def shows_memory(x: Any, root: np.ndarray) -> bool:
+    """Whether an object shows the memory of an array in a way that no Tensor's can take.
+
+    It is a Tensor (`tg.as_tensor(y)`), an array of another class, or holds one in C (`memoryview`).
+    """
+    if type(x) is Tensor:
+        return memory_of(x._array) is root
+    if type(x) in _LOOKING:
+        return any(shows_memory(y, root) or y is root or may_look_at(y, root) for y in _parts(x))
+    return isinstance(x, np.ndarray) and type(x) is not np.ndarray and np.may_share_memory(x, root)
 
 
 def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarray]) -> bool:
@@ -200,10 +240,42 @@ def _is_recorded_alone(x: Any, known: frozenset[int], depth: int = 4) -> bool:
     return True
 
 
-def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
-    """What gives a view of an array: an index, then an order of axes; raises where they cannot."""
+def way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
+    """What gives a view of an array: an index, then an order of axes; raises where they cannot.
+
+    Where they cannot as the array is, they may once it has other axes: ``y.reshape(2, 3)[:, 1:]``.
+    """
     if root.flags.c_contiguous and view.flags.c_contiguous and root.dtype == view.dtype:
         return _part_in_order(root, view)
+    if root.flags.f_contiguous and not root.flags.c_contiguous:
+        of_turned = way_to(root.T, view)
+        return lambda x: of_turned(x.transpose())
+    shapes = _other_shapes(root, view) if root.flags.c_contiguous else []
+    for shape in (root.shape, *shapes):
+        part = _part_of(root.reshape(shape), view)
+        if part is not None:
+            return part if shape == root.shape else partial(_after_reshape, part, shape)
+    raise written_into_plain()
+
+
+def _after_reshape(part: Callable[[Any], Any], shape: tuple[int, ...], x: Any) -> Any:
+    return part(x.reshape(shape))
+
+
+def _other_shapes(root: np.ndarray, view: np.ndarray) -> list[tuple[int, ...]]:
+    """Shapes of an array in which a view may be a part: in one row, or with the view's strides."""
+    steps = {abs(s) // root.itemsize for s, n in zip(view.strides, view.shape) if n > 1}
+    lengths, whole = [], root.size
+    for step in sorted(steps - {0}, reverse=True):
+        if whole % step:
+            return [(root.size,)]
+        lengths.append(whole // step)
+        whole = step
+    return [(root.size,), (*lengths, whole)]
+
+
+def _part_of(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any] | None:
+    """What gives a view by an index and an order of axes; None where that is no way."""
     left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     starts = []
     for stride in root.strides:
@@ -224,7 +296,7 @@ def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
             index.append(starts[axis])
             axis += 1
         else:
-            raise written_into_plain()
+            return None
         stop = last + (1 if step > 0 else -1)
         index.append(slice(starts[axis], None if stop < 0 else stop, step))
         axis += 1
@@ -234,9 +306,10 @@ def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
     def go(x: Any) -> Any:
         return x[place] if axes == list(range(view.ndim)) else x[place].transpose(axes)
 
-    if not _is_same(go(root), view):
-        raise written_into_plain()
-    return go
+    try:
+        return go if _is_same(go(root), view) else None
+    except IndexError:  # it begins before or behind the array
+        return None
 
 
 def _part_in_order(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
@@ -258,10 +331,10 @@ def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
     return start and all(n == 1 or a == b for n, a, b in pairs)
 
 
-_Holders = list[tuple[Any, list[Any]]]
+Holders = list[tuple[Any, list[Any]]]
 
 
-def _holders(world: Any) -> _Holders:
+def held_by_function(world: Any) -> Holders:
     """What the function has that holds something, with what it holds; from the frames that run."""
     waiting: list[Any] = world.written()
     frame = STATE.machine.frame
@@ -281,6 +354,8 @@ def _holders(world: Any) -> _Holders:
             inner = _of_frame(x)
         elif type(x) is np.ndarray:  # of objects
             inner = x.ravel().tolist()
+        elif type(x) in _IN_C:
+            inner = [*_parts(x)]
         else:
             inner = gc.get_referents(x)
         found[id(x)] = x, inner
@@ -298,7 +373,7 @@ def _is_closed(x: Any) -> bool:
     return x.dtype.kind != "O" if type(x) is np.ndarray else type(x) in _CLOSED
 
 
-def _puts(holders: _Holders, among: set[int]) -> list[tuple[Callable[[Any], None], Any]]:
+def _puts(holders: Holders, among: set[int]) -> list[tuple[Callable[[Any], None], Any]]:
     """What puts other objects where the function has some, which are given by id; with these.
 
     What cannot be changed and holds one of them is one of them as well.
@@ -317,18 +392,63 @@ def _puts(holders: _Holders, among: set[int]) -> list[tuple[Callable[[Any], None
     ]
 
 
-def _renewed(x: Any, renewed: dict[int, Any]) -> Any:
+def iterators_over(
+    holders: Holders, family: set[int]
+) -> list[tuple[Callable[[Tensor], None], Any]]:
+    """What puts others in place of the iterators that go through arrays, which are given by id.
+
+    Raises where something else in C has such an array, which would go on with its numbers.
+    """
+    own = (*_REBUILT, *_REUSING)
+    for holder, inner in holders:
+        if type(holder) not in own and not isinstance(holder, tuple):
+            for x in inner:
+                if id(x) in family:
+                    _places_in(holder, x)
+    within = set(family)
+    fixed = [(x, _parts(x)) for x, _ in holders if type(x) in _REBUILT and type(x) is not tuple]
+    before = 0
+    while len(within) > before:
+        before = len(within)
+        within |= {id(x) for x, parts in fixed if not within.isdisjoint(map(id, parts))}
+    return _puts(holders, within - family) if len(within) > len(family) else []
+
+
+def renewed_of(x: Any, renewed: dict[int, Any]) -> Any:
     """An object with others in place of what it holds, and cannot change; they are added to."""
     if id(x) not in renewed and type(x) in _REBUILT:
         parts = _parts(x)
-        found = [_renewed(part, renewed) for part in parts]
+        found = [renewed_of(part, renewed) for part in parts]
         if any(map(operator.is_not, found, parts)):
             renewed[id(x)] = _REBUILT[type(x)](x, found)
     return renewed.get(id(x), x)
 
 
-def _parts(x: Any) -> tuple[Any, ...]:
-    return x if type(x) is tuple else x.__reduce__()[1]
+def _parts(x: Any) -> Sequence[Any]:
+    """What an object holds that cannot be given anything else."""
+    if type(x) is tuple:
+        return x
+    return _IN_C[type(x)](x) if type(x) in _IN_C else x.__reduce__()[1]
+
+
+def _operands(x: np.nditer) -> Sequence[Any]:
+    try:
+        return x.operands
+    except ValueError:  # it is closed
+        return ()
+
+
+_IN_C: dict[Any, Callable[[Any], Sequence[Any]]] = {
+    np.flatiter: lambda x: (x.base,),
+    np.nditer: _operands,
+    np.broadcast: lambda x: [part.base for part in x.iters],
+    memoryview: lambda x: (x.obj,),
+    BuiltinFunctionType: lambda x: (x.__self__,),
+    MethodWrapperType: lambda x: (x.__self__,),
+}
+"""What objects hold of which Python's collector of garbage is not told, or not all."""
+_LOOKING = frozenset({np.nditer, np.broadcast, memoryview, MethodWrapperType})
+"""Those that show an array's memory, and cannot be made anew for a Tensor."""
 
 
 def _rows_left(x: Any, parts: list[Any]) -> Any:
@@ -345,6 +465,8 @@ _REBUILT: dict[Any, Callable[[Any, list[Any]], Any]] = {
     type(iter(np.zeros(1))): _rows_left,
     enumerate: lambda x, parts: enumerate(*parts),
     zip: lambda x, parts: zip(*parts, strict=False),
+    np.flatiter: lambda x, parts: Elements(parts[0], x.index),
+    BuiltinFunctionType: lambda x, parts: getattr(parts[0], x.__name__),  # ``y.sum``
 }
 """Makes objects that cannot be changed anew, of other parts."""
 _REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
@@ -354,7 +476,7 @@ _REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
 _MOST = 100_000
 _CLOSED = frozenset({
     *(Tensor, ModuleType, CodeType, int, float, complex, str, bytes, bool),
-    *(type(None), Machine, Program, BuiltinFunctionType, np.ufunc, np.dtype, FrameType),
+    *(type(None), Machine, Program, np.ufunc, np.dtype, FrameType),
     Length,  # an int that knows what the run has read, which is not the function's
 })  # fmt: skip
 

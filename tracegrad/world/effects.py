@@ -365,7 +365,7 @@ class Forms:
             given = id(base) in self.given or world.stands_in(base) or world.is_outside(base)
             if given or self._bases.setdefault(id(base), x) is not x:
                 raise NoForm("an array that shows another one's memory")
-        return Output(x, world.stands_for_array(x))
+        return Output(x, world.is_array_to_caller(x))
 
     def _of_container(self, x: Any) -> Form:
         kind = type(x)
@@ -471,7 +471,7 @@ def frozen(world: Any, x: Any) -> Any:
     x = world.numbers.lifted(world, x)
     kind = type(x)
     if kind is Tensor:
-        if not world.stands_for_array(x):
+        if not world.is_array_to_caller(x):
             raise NoForm("a Tensor")
         return wrap(x._array, x._traced) if isinstance(x._array, np.ndarray) else x
     if kind in PLAIN or isinstance(x, np.generic):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import is_
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,16 @@ from tracegrad.world.guards import (
     state_of,
     typed,
 )
+from tracegrad.world.names_in_check import Names, names_of
 
 MANY = 32  # places in a list from which on one look at the list is quicker
 SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
+_BUILTINS = ("Exception", "all", "float", "getattr", "int", "len", "map", "str", "type")
+# What else may be a variable of a check.
+_FURTHER = (
+    *("attribute_of", "attributes", "float64", "kept", "kind_of_items", "others", "packed"),
+    *("same", "unchanged", "x"),
+)
 
 
 def check(
@@ -53,20 +61,26 @@ def check(
         shapes = [(place.now, shown(place.value)) for place in held]
         shapes += [(partial(_itself, tensor), shown(tensor)) for tensor in tensors]
     known = [(array, remembered(getattr(array, "_array", array))) for array in arrays]
+    compare = again(guards, places, known, shapes, by_path, others)
+
+    def renewed() -> bool:
+        return compare(function)
+
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "Tensor": Tensor,
-        "again": again(guards, places, known, shapes, by_path, others),
+        "again": renewed,
         "apart": apart,
         "is_": is_,
         "ndarray": np.ndarray,
         "shown": shown,
         "state_of": state_of,
-        "type": type,
         "typed": typed,
         "unwritten": unwritten,
+        **{name: getattr(builtins, name) for name in _BUILTINS},
     }
-    conditions = conditions_of(guards, places, names, by_path, others)
+    own = names_of(guards, {*names, *_FURTHER})
+    conditions = conditions_of(guards, places, names, by_path, others, own)
     for i, (array, content) in enumerate(known):
         inner = "._array" if isinstance(array, Tensor) else ""
         names[f"array{i}"] = array
@@ -75,19 +89,19 @@ def check(
         conditions.append(f"shown(tensor{i}()) == shown{i}")
     if not conditions:
         return lambda: True
+    lines = ["    try:"]
+    for i, (names[f"list{i}"], items) in enumerate(own.lists):
+        lines.append(f"        {', '.join(items)}, = list{i}")
     body = "\n            and ".join(conditions)
-    read = set(re.findall(r"\w+", body))
+    lines += [f"        if (\n            {body}\n        ):", "            return True"]
+    lines += ["    except Exception:", "        return False", "    return again()", ""]
+    text = "\n".join(lines)
+    read = set(re.findall(r"\w+", text))
     bound = ", ".join([f"{name}={name}" for name in names if name in read])
-    text = (
-        f"def unchanged({bound}):\n"  # locals are faster than globals
-        "    try:\n"
-        f"        if (\n            {body}\n        ):\n"
-        "            return True\n"
-        "    except Exception:\n"
-        "        return False\n"
-        "    return again(unchanged)\n"
-    )
-    function: Callable[[], bool] = load(text, "unchanged", names)
+    made = load(f"def unchanged({bound}):\n{text}", "unchanged", names)  # locals are the fastest
+    scope = made.__globals__ if own.module is None else own.module
+    function: Callable[[], bool]
+    function = FunctionType(made.__code__, scope, made.__name__, made.__defaults__)
     return function
 
 
@@ -112,8 +126,12 @@ def conditions_of(
     names: dict[str, Any],
     by_path: Mapping[int, Guard],
     others: Sequence[Any],
+    own: Names,
 ) -> list[str]:
-    """One condition a guard, over names that are added to `names`; an object has one name."""
+    """One condition a guard, over names that are added to `names`; an object has one name.
+
+    What the check has names of its `own` for is read by them.
+    """
     fixed: dict[int, str] = {}
     read: dict[int, str] = {}  # variables that hold what stands at a place, by id of its guard
     parents = {id(guard.of) for guard in (*guards, *places) if guard.of is not None}
@@ -125,26 +143,37 @@ def conditions_of(
         names[name] = read_quickly(guard.holder)
         return name
 
+    def over(guard: Guard) -> str:
+        return own.of.get(id(guard)) or guard.over(holder_of(guard), names)
+
+    def condition_of(guard: Guard, value: str) -> str:
+        if id(guard) in own.of:
+            return f"{own.of[id(guard)]} is {value}"
+        return guard.condition(holder_of(guard), value, names)
+
     found = []
-    for i, guard in enumerate(guards):
+    for i, stated in enumerate(guards):
+        guard = own.left(stated)
+        if guard is None:
+            continue
         owner = by_path.get(id(guard.value))
         if owner is guard:
             names[f"kind{i}"], read[id(guard)] = guard.kind, f"object{i}"
-            over = guard.over(holder_of(guard), names)
-            found.append(f"type(object{i} := {over}) is kind{i}")
+            found.append(f"type(object{i} := {over(guard)}) is kind{i}")
         elif owner is not None:  # two places held one object
-            found.append(f"{guard.over(holder_of(guard), names)} is {read[id(owner)]}")
+            found.append(f"{over(guard)} is {read[id(owner)]}")
         elif guard.value is None or type(guard.value) is bool:
-            found.append(guard.condition(holder_of(guard), repr(guard.value), names))
+            found.append(condition_of(guard, repr(guard.value)))
         else:
             names[f"value{i}"] = guard.value
-            condition = guard.condition(holder_of(guard), f"value{i}", names)
+            condition = condition_of(guard, f"value{i}")
             if id(guard) in parents:
                 read[id(guard)] = f"value{i}"
             elif guard.of is not None and type(guard.value) in (int, str):
-                over = guard.over(holder_of(guard), names)
                 kind = type(guard.value).__name__
-                condition = f"((x := {over}) is value{i} or type(x) is {kind} and x == value{i})"
+                condition = (
+                    f"((x := {over(guard)}) is value{i} or type(x) is {kind} and x == value{i})"
+                )
             found.append(condition)
     for guard in _as_wholes(places):
         if guard.read == PACKED:  # a call makes the array where it reads it
@@ -153,7 +182,7 @@ def conditions_of(
             continue
         kind = type(guard.value).__name__  # Tensor, ndarray, or that of a number
         names[kind] = type(guard.value)
-        found.append(f"type({guard.over(holder_of(guard), names)}) is {kind}")
+        found.append(f"type({over(guard)}) is {kind}")
     objects = [read[id(guard)] for guard in guards if _is_one_of(guard, by_path)]
     if objects:
         names["others"] = frozenset(map(id, others))

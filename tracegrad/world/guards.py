@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.machine.world_protocol import get_plainly, type_dict, type_mro
+from tracegrad.machine.world_protocol import HOLDS_VALUES, get_plainly, type_dict, type_mro
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
@@ -193,6 +193,8 @@ def attribute_of(x: Any, name: str) -> Any:
 
 def has_attributes(x: Any) -> bool:
     """Whether an object has a dictionary of attributes; no code of a user's runs."""
+    if type(x).__flags__ & HOLDS_VALUES:
+        return True
     try:
         return isinstance(get_plainly(x, "__dict__"), dict)
     except AttributeError:

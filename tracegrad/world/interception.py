@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import MethodDescriptorType
 from typing import Any
@@ -23,6 +23,7 @@ from tracegrad.errors import ArgumentError, ConversionError, TracegradError
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.reshaping import laid_out
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
 from tracegrad.tensors.tensor import Tensor
@@ -51,72 +52,121 @@ _NUMPY = {
 """Names of NumPy that differ from those of `math`."""
 
 
-def _as_numbers(name: str) -> Callable[..., Any]:
-    """NumPy's function for one of `math`, of numbers alone."""
-    function = getattr(np, _NUMPY.get(name, name))
-    own = getattr(math, name)
+def _raising(
+    own: Callable[..., Any], function: Callable[..., Any], read: Callable[[Any], Any] = float
+) -> Callable[..., Any]:
+    """A function of NumPy's that raises where one of `math`, of numbers alone, does.
+
+    Where the function that runs catches exceptions its program asks whether there is one, so that
+    each arm is a path of its own. Otherwise the call ends, and no program stands for it.
+    """
 
     def called(*operands: Any) -> Any:
-        _raising(own, *operands)
-        return as_python_number(function(*map(_float, operands)))
+        trace, values = STATE.trace, [_value(x, read) for x in operands]
+        found, expected = None, False
+        if trace is not None and not trace.catches:
+            trace.raises_as_math = True
+        elif trace is not None and own.__name__ not in _NEVER:
+            if own in _OUTSIDE:
+                expected = bool(_OUTSIDE[own](*values))
+            else:
+                with np.errstate(all="ignore"):
+                    found = function(*values)
+                expected = _is_error(found, values)
+                if expected and own is math.pow:  # else it is an overflow
+                    bool(values[0] == 0)
+        _raise_as(own, [_number(x, read) for x in operands], expected)
+        return as_python_number(function(*values) if found is None else found)
 
     return called
 
 
-def _raising(own: Callable[..., Any], *operands: Any) -> None:
-    """Raises what a function of `math` raises for these numbers; calls of the program will, too."""
-    if STATE.trace is not None:
-        STATE.trace.raises_as_math = True
+_NEVER = frozenset({
+    *("asinh", "atan", "atan2", "cbrt", "copysign", "degrees", "fabs", "isfinite", "isinf"),
+    *("isnan", "radians", "tanh"),
+})  # fmt: skip
+"""Functions of `math` that raise for no number."""
+_OUTSIDE: dict[Callable[..., Any], Callable[..., Any]] = {
+    **dict.fromkeys((math.log, math.log2, math.log10), lambda x: x <= 0),
+    **dict.fromkeys((math.acos, math.asin), lambda x: abs(x) > 1),
+    **dict.fromkeys((math.sin, math.cos, math.tan), lambda x: abs(x) == math.inf),
+    math.log1p: lambda x: x <= -1,
+    math.sqrt: lambda x: x < 0,
+    math.acosh: lambda x: x < 1,
+    math.atanh: lambda x: abs(x) >= 1,
+}
+"""For which numbers functions of `math` raise. The others do by their result."""
+
+
+def _is_error(found: Any, values: Sequence[Any]) -> bool:
+    """Whether C code takes a result for an error: NaN of no NaN, an infinity of finite numbers."""
+    if bool(np.isfinite(found)):
+        return False
+    if bool(np.isnan(found)):
+        return not any([bool(np.isnan(x)) for x in values])
+    return all([bool(np.isfinite(x)) for x in values])
+
+
+def _raise_as(own: Callable[..., Any], numbers: Sequence[Any], expected: bool = False) -> None:
+    """Raises what C code raises for these numbers; `expected` where the program knows of it."""
+    trace = STATE.trace
     try:
-        own(*map(_number, operands))
+        own(*numbers)
     except (ValueError, ArithmeticError) as error:
-        if STATE.trace is not None and STATE.trace.samples:
-            STATE.trace.raises(error)
+        if trace is not None and trace.samples:
+            trace.raises(error)
+        if trace is not None and not expected:
+            trace.notes_exception(f"an exception in {own.__name__}")
         raise
 
 
-def _number(x: Any) -> Any:
+def _number(x: Any, read: Callable[[Any], Any]) -> Any:
     """What a Tensor holds, as C code would read it; raises for more than one element."""
-    return float(np.asarray(x._array)) if type(x) is Tensor else x
+    return read(np.asarray(x._array)) if type(x) is Tensor else x
 
 
-def _float(x: Any) -> Any:
+def _value(x: Any, read: Callable[[Any], Any]) -> Any:
     """A Tensor of one element as a number, which is a float64 or Python's own."""
     if type(x) is not Tensor:
         return x
+    if read is complex:
+        return x.astype(complex)
     x = x.reshape(()) if x.ndim else x
     return x if x.dtype.name in ("float64", "complex128") else python_float(x)
 
 
-def _log(x: Any, base: Any = None) -> Any:
-    _raising(math.log, x, *(() if base is None else (base,)))
-    found = as_python_number(np.log(_float(x)))
-    return found if base is None else found / as_python_number(np.log(_float(base)))
-
-
 def _hypot(*xs: Any) -> Any:
     """``math.hypot``, which takes as many numbers as one likes; NumPy's takes two."""
-    _raising(math.hypot, *xs)
-    first, *rest = map(_float, xs)
-    found = functools.reduce(np.hypot, rest, first) if rest else np.abs(first)
-    return as_python_number(found)
+    first, *rest = xs
+    return functools.reduce(np.hypot, rest, first) if rest else np.abs(first)
+
+
+_log_of_one = _raising(math.log, np.log)
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    found = _log_of_one(x)
+    if base is None:
+        return found
+    divisor = _log_of_one(base)
+    expected = STATE.trace is not None and STATE.trace.catches and bool(divisor == 0)
+    _raise_as(math.log, [_number(x, float), _number(base, float)], expected)
+    return found / divisor
 
 
 MATH: dict[int, Callable[..., Any]] = {
-    id(getattr(math, name)): _as_numbers(name)
+    id(getattr(math, name)): _raising(getattr(math, name), getattr(np, _NUMPY.get(name, name)))
     for name in _BY_NAME.split()
     if hasattr(math, name) and hasattr(np, _NUMPY.get(name, name))
 }
 MATH[id(math.log)] = _log
-MATH[id(math.hypot)] = _hypot
+MATH[id(math.hypot)] = _raising(math.hypot, _hypot)
 MATH[id(math.prod)] = lambda xs, start=1: _folded(operator.mul, xs, start)
 MATH[id(math.fsum)] = lambda xs: as_python_number(_folded(operator.add, xs, 0.0))
 _COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt tan tanh"
 for _name in _COMPLEX.split():
-    _function = getattr(np, _NUMPY.get(_name, _name))
-    MATH[id(getattr(cmath, _name))] = lambda x, function=_function: as_python_number(
-        function(x.astype(complex))
-    )
+    _own = getattr(cmath, _name)
+    MATH[id(_own)] = _raising(_own, getattr(np, _NUMPY.get(_name, _name)), complex)
 
 
 def _folded(operation: Any, xs: Any, start: Any) -> Any:
@@ -213,18 +263,19 @@ def _of_buffer(callee: Any, operands: Operands, keywords: Keywords) -> Callable[
     x = operands[0] if operands else None
     is_list = isinstance(x, list | tuple) and callee is np.nditer
     several: list[Any] = [*x] if is_list else [x]  # type: ignore[misc]
-    if not any(map(_stands_for_array, several)):
+    if not any(map(_has_memory_to_function, several)):
         return None
 
     def made() -> Any:
-        given = [y.__array__() if _stands_for_array(y) else y for y in several]
+        given = [y.__array__() if _has_memory_to_function(y) else y for y in several]
         return callee(given if is_list else given[0], *operands[1:], **keywords)
 
     return made
 
 
-def _stands_for_array(x: Any) -> bool:
-    return type(x) is Tensor and issubclass(x.__class__, np.ndarray)
+def _has_memory_to_function(x: Any) -> bool:
+    """Whether an object is a Tensor of which the function may ask the memory, as of an array."""
+    return type(x) is Tensor and isinstance(x._array, np.ndarray) and is_array_to_function(x)
 
 
 _SCALARS = frozenset({

@@ -202,7 +202,7 @@ class Joins:
             len(trace.drawn_from),
             trace.disturbed,
             trace.unseen,
-            trace.raised,
+            trace.exceptions,
             STATE.grad_enabled,
             None if world.loops is None else world.loops.done,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from enum import Enum
-from types import MemberDescriptorType, SimpleNamespace
+from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
 from tracegrad.machine.world_protocol import type_dict, type_mro
@@ -33,6 +33,15 @@ def is_trusted(names: dict[str, Any]) -> bool:
         )
         _ROOTS[name] = known
     return known
+
+
+def is_of_library(x: Any) -> bool:
+    """Whether a function, class or module is one that such a module defines, and no user's."""
+    if isinstance(x, FunctionType):
+        return is_trusted(x.__globals__)
+    if isinstance(x, ModuleType):
+        return is_trusted(vars(x))
+    return isinstance(x, type) and is_trusted({"__name__": x.__module__})
 
 
 def is_interpreted(names: dict[str, Any]) -> bool:

@@ -27,7 +27,8 @@ def _sharing(values: Iterable[Any]) -> set[int]:
     return {key for alike in by_base.values() if len(alike) > 1 for key in alike}
 
 
-def _stands_for_array(value: Any) -> bool:
+def _gives_way_to_array(value: Any) -> bool:
+    """Whether a place that held this before the run may hold an array, or a Tensor, by its end."""
     return value is None or value is MISSING or is_array(value)
 
 
@@ -151,14 +152,14 @@ class Outcome(StandIns):
         found, written = [], self._written()
         shared = _sharing([now for _, now in written])
         for guard, now in written:
-            number, stands = self._floats.get(id(now)), self.stands_for_array(now)
+            number, stands = self._floats.get(id(now)), self.is_array_to_caller(now)
             if number is not None and (isinstance(guard.value, float) or guard.value is None):
                 found.append(store_of(guard, number[1], self._classes, True))
             elif type(guard.value) is int and stands and type(now._array) is int:
                 found.append(store_of(guard, now, self._classes, True))
             elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
                 continue  # an array that is there already, or a view of one: a copy is not that
-            elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
+            elif _gives_way_to_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
         stored = {id(store.guard) for store in found}
         late = [g for g, _ in written if g.value is MISSING or id(g) in self._again]
@@ -182,7 +183,7 @@ class Outcome(StandIns):
             original = self.original(x)
             if original is not x:
                 return original
-            if self.stands_for_array(x):
+            if self.is_array_to_caller(x):
                 return x._array
             if x._traced is None and (tapes or not x.requires_grad):
                 return x
@@ -192,11 +193,8 @@ class Outcome(StandIns):
 
         self.kept.settle(shown)
 
-    def stands_for_array(self, x: Any) -> bool:
-        """Whether a value of the run is in its caller's eyes an array or number of NumPy's.
-
-        To a caller who gave Tensors, what has a history is a Tensor as well.
-        """
+    def is_array_to_caller(self, x: Any) -> bool:
+        """The same after a run: to a caller who gave Tensors, what has a history is a Tensor."""
         traced = getattr(x, "_traced", None)
         if self.tapes and traced is not None and x._node is not None:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import CellType, MethodDescriptorType
 from typing import Any
 from weakref import WeakValueDictionary, ref
@@ -10,11 +11,11 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from tracegrad import machine
-from tracegrad.runtime.array_manners import stands_for_array
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world import native_tables
-from tracegrad.world.array_to_tensor import received
+from tracegrad.world.array_to_tensor import Operands, received, swapped, written_by
 from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
 from tracegrad.world.row_iterators import Rows
@@ -56,9 +57,20 @@ class StandIns(machine.World):
         """Whether an object was there before the run."""
         return False
 
-    def stands_for_array(self, x: Any) -> bool:
-        """Whether a Tensor is in its caller's eyes an array or number of NumPy's."""
-        return stands_for_array(x)
+    def is_array_to_caller(self, x: Any) -> bool:
+        """Whether a Tensor is an array or number of NumPy's in the eyes of the function's caller.
+
+        Without a trace it is what it is to the function.
+        """
+        return is_array_to_function(x)
+
+    def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
+        """The Tensor that takes an array's place, as recorded values are written to it."""
+        return swapped(self, array, operands)
+
+    def arrays_given(self) -> list[Any]:
+        """The caller's arrays that Tensors stand for."""
+        return [original for _, original in self._originals.values()]
 
     def holds(self, owner: Any, function: Any) -> None:
         """An object of tracegrad's calls a function of the user's that it holds."""
@@ -81,7 +93,9 @@ class StandIns(machine.World):
         try:
             if watch is None:
                 return self.perform(operation, *operands, **keywords)
-            return watch.around(self.perform, (operation, *operands), keywords)
+            return watch.around(
+                self.perform, (operation, *operands), keywords, partial(written_by, operation)
+            )
         except (BufferError, TypeError, ValueError) as error:
             if STATE.trace is not None:
                 STATE.trace.blame_for(error)
@@ -140,4 +154,4 @@ def _makes_arrays(operation: Any) -> bool:
     return type(module) is str and module.partition(".")[0] == "numpy"
 
 
-_WRITTEN = frozenset({np.ndarray, np.ufunc, Tensor})
+_WRITTEN = frozenset({np.ndarray, np.flatiter, np.ufunc, Tensor})

@@ -80,7 +80,7 @@ def content(kind: int, holder: Any, name: Any) -> Any:
         if kind == CELL:
             return holder.cell_contents
         if kind == ITEM:
-            return holder[name]
+            return _plainly(holder).__getitem__(holder, name)
         return _attribute(holder, name)
     except (AttributeError, LookupError, ValueError, TypeError):
         return NOTHING
@@ -123,9 +123,17 @@ def put(kind: int, holder: Any, name: Any, value: Any) -> None:
         cell: CellType = holder
         cell.cell_contents = value
     elif kind == ITEM:
-        holder[name] = value
+        _plainly(holder).__setitem__(holder, name, value)
     else:
         set_plainly(holder, name, value)
+
+
+def _plainly(holder: Any) -> Any:
+    """The class whose methods read and write the items of a container; no code of a user runs."""
+    for kind in (dict, list, tuple, deque):
+        if isinstance(holder, kind):
+            return kind
+    return type(holder)
 
 
 def _replace(holder: Any, value: Any, found: Any) -> None:
@@ -133,12 +141,13 @@ def _replace(holder: Any, value: Any, found: Any) -> None:
     if found is value:
         return
     if isinstance(holder, dict):
-        for name in [name for name, held in holder.items() if held is value]:
-            holder[name] = found
+        for name in [name for name, held in dict.items(holder) if held is value]:
+            dict.__setitem__(holder, name, found)
     elif isinstance(holder, list | deque):
-        for i in range(len(holder) - 1, -1, -1):
-            if holder[i] is value:
-                holder[i] = found
+        kind: Any = _plainly(holder)
+        for i in range(kind.__len__(holder) - 1, -1, -1):
+            if kind.__getitem__(holder, i) is value:
+                kind.__setitem__(holder, i, found)
     elif isinstance(holder, set) and any(held is value for held in holder):
         holder.remove(value)
         holder.add(found)
@@ -156,11 +165,11 @@ def _shown(value: Any, tensor: bool, shown: Callable[[Tensor, bool], Any], seen:
         same = all(a is b for a, b in zip(items, value, strict=True))
         return value if same else tuple.__new__(type(value), items)
     held: Any = vars(value) if isinstance(value, SimpleNamespace) else value
-    pairs = dict.items(held) if isinstance(held, dict) else enumerate(held)
+    pairs = dict.items(held) if isinstance(held, dict) else enumerate(_plainly(held).__iter__(held))
     changed = [(name, x, _shown(x, tensor, shown, seen)) for name, x in list(pairs)]
     for name, x, found in changed:
         if found is not x:
-            held[name] = found
+            _plainly(held).__setitem__(held, name, found)
     return value
 
 
@@ -169,8 +178,8 @@ def added(operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
     found: list[Any] = [*keywords.values()]
     for x in operands[1:]:
         found.append(x)
-        if type(x) in (list, tuple, deque):
-            found += x
-        elif type(x) is dict:
-            found += x.values()
+        if isinstance(x, list | tuple | deque):
+            found += _plainly(x).__iter__(x)
+        elif isinstance(x, dict):
+            found += dict.values(x)
     return found

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from tracegrad import machine
-from tracegrad.errors import MemoryAccessError
+from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, at_line
 from tracegrad.user_code.lost_gradients import refuse
+from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
+from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.interception import instead, number_of, run_native, stacked
+from tracegrad.world.outside_writes import OutsideWrites
 from tracegrad.world.ownership import is_interpreted
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
@@ -24,6 +27,34 @@ from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
 
 class Answers(StandIns):
     """Runs what the function asks, and answers questions about its Tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside = OutsideWrites()
+
+    def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        if self.outside:
+            operation, operands, keywords = self.outside.given(operation, operands, keywords)
+        return self.outside.array_of(super().native(operation, *operands, **keywords))
+
+    def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
+        try:
+            return super().tensor_in_place_of(array, operands)
+        except ConversionError:
+            if STATE.trace is not None:
+                raise
+            return self.outside.enter(self, array)
+
+    def returned(self, value: Any) -> Any:
+        return map_tree(self.outside.tensor_of, value) if self.outside else value
+
+    def original(self, x: Any) -> Any:
+        return super().original(self.outside.array_of(x))
+
+    def settle(self) -> None:
+        """The run is over: what it wrote outside is arrays and numbers again."""
+        self.kept.settle(self.shown)
+        self.outside.settle()
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         if STATE.standing:
@@ -38,6 +69,9 @@ class Answers(StandIns):
         original = self.original(x)
         if original is not x:
             return original
+        view = self.outside.left(x)
+        if view is not None:
+            return view
         return x.detach() if tensor and x.requires_grad else x if tensor else x._array
 
     def interprets(self, function: FunctionType) -> bool:
@@ -60,7 +94,7 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
     x, key, value = operands
     if type(x) is dict:
         key = _plain_key(key)
-    if type(x) is dict or type(x) is list:
+    if isinstance(x, dict | list):
         world.writes(ITEM, x, key, value)
     operation(x, key, value)
 
@@ -111,7 +145,7 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
     if type(x) is Tensor and name != "__class__":
         original = world.original(x)
         constant = name in ("item", "detach")  # which say that one is meant
-        plain = x._array if type(x._array) in _NUMBERS and world.stands_for_array(x) else original
+        plain = x._array if type(x._array) in _NUMBERS and world.is_array_to_caller(x) else original
         if isinstance(plain, _NUMBERS) and not (constant or hasattr(plain, name)):
             return operation(plain, *operands[1:])
         if type(name) is str and not hasattr(Tensor, name):
@@ -171,9 +205,9 @@ def interpreted() -> Iterator[None]:
         yield
         return
     world = Answers()
-    before = STATE.update(machine=machine.Machine(world), arrays=None)
+    before = STATE.update(machine=machine.Machine(world), arrays=None, rewritten=False)
     try:
         yield
     finally:
         STATE.update(**before)
-        world.kept.settle(world.shown)
+        world.settle()

@@ -60,7 +60,13 @@ from tracegrad.world.guards import (
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers
-from tracegrad.world.ownership import is_interpreted, is_mutable, is_renewable, is_trusted
+from tracegrad.world.ownership import (
+    is_interpreted,
+    is_mutable,
+    is_of_library,
+    is_renewable,
+    is_trusted,
+)
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.tensor_places import Kept, held
@@ -290,7 +296,7 @@ class World(Variables, Sequences):
             found = tuple(map(self.hashed, x))
             return x if all(map(operator.is_, found, x)) else found
         self.numbers.look(x)
-        if type(x) is not Tensor or not self.stands_for_array(x):
+        if type(x) is not Tensor or not self.is_array_to_caller(x):
             return x
         hash(x)  # Python looks at it
         return x._array
@@ -420,11 +426,10 @@ class World(Variables, Sequences):
         elif id(x) not in self._sources:
             return found
         elif isinstance(x, ModuleType):
-            if is_trusted(vars(x)) and isinstance(found, ModuleType):
-                return self.enter(found, f"{self.text_of(x)}.{name}")
-            if is_trusted(vars(x)) and isinstance(found, FunctionType | type):
-                return found
             read, holder, text = GLOBAL, vars(x), f"{self.text_of(x)}.{name}"
+            if is_trusted(vars(x)) and is_of_library(found):
+                self.guard(read, holder, name, found, text)
+                return self.enter(found, text) if isinstance(found, ModuleType) else found
         else:
             read, holder, text = ATTRIBUTE, x, f"{self.text_of(x)}.{name}"
         if found is machine.ABSENT:

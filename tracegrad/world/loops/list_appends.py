@@ -85,6 +85,12 @@ class Lists(Tails, Filling, Uniforms):
         builder.call(collected, (known.parameter, value, known.row), origin)
         head.further.add(builder.nodes[-1])
 
+    def writes(self, x: Tensor) -> None:
+        super().writes(x)
+        for head in {id(h): h for h in self.tracked.values()}.values():
+            if any(item is x for known in head.collects for item in known.items):
+                self.loops.bar(head, "an array is written to that a list has")
+
     def touches(self, operands: Sequence[Any], keeps: bool = False, changes: bool = True) -> None:
         """The function does something else with these, and maybe `keeps` them as they are."""
         for x in operands:

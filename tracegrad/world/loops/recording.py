@@ -457,7 +457,7 @@ class Loops(Closing):
             len(trace.drawn_from),
             trace.disturbed,
             trace.unseen,
-            trace.raised,
+            trace.exceptions,
             STATE.grad_enabled,
         )
 

@@ -1,0 +1,106 @@
+"""Refuses writes in place that no gradient would know of, or that NumPy refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import GradientError, ReadOnlyError
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
+from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import Foreign
+from tracegrad.tape.tape import LEAF
+from tracegrad.tape.views import base_of, disjoint, place_of, same_place
+from tracegrad.tensors.tensor import Tensor, at_line
+from tracegrad.values.dispatch import ndim_of
+
+
+def refuse_recorded(tensor: Tensor) -> None:
+    """Raises where a recorded write cannot go."""
+    base = base_of(tensor)
+    if base._node is LEAF and STATE.grad_enabled:
+        raise leaf_error(base, tensor)
+    if behaves_as_array(tensor) and _is_read_only(tensor, base):
+        raise read_only()
+    if type(base._array) is Foreign:
+        raise GradientError(
+            "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
+            "cannot write: change a copy (x = x.clone())"
+        )
+
+
+def refuse_unrecorded(tensor: Tensor) -> None:
+    """Raises where a write to memory alone would go past the history of what it is memory of."""
+    if tensor._view is None or not STATE.grad_enabled:
+        return
+    base, path = place_of(tensor)
+    has_history = base._node is not None and base._node is not LEAF
+    if has_history and not any(step.op is stop_gradient for step in path):
+        raise GradientError(
+            "a view that was taken under tg.no_grad() of a Tensor with history is being used in an "
+            "in-place operation, which the history would not know: take the view, or write, where "
+            "the other is done; or write to a copy (x.clone()), or to x.detach()[...]"
+        )
+
+
+def refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
+    """Raises where NumPy reads what it has just written: ``x[mask] = x[::-1]``.
+
+    It copies values that share memory with what is written for every index but a mask of all axes.
+    """
+    key = key[0] if type(key) is tuple and len(key) == 1 else key
+    if type(key) not in (Tensor, np.ndarray, list) or ndim_of(value) == 0:
+        return
+    if type(key) is list and any(type(x) is Tensor for x in key):  # places, one by one
+        return
+    mask = np.asarray(key._array if type(key) is Tensor else key)
+    if mask.dtype != bool or mask.ndim != ndim_of(tensor) or base_of(value) is not base_of(tensor):
+        return
+    written, read = place_of(tensor).path, place_of(value).path
+    if not same_place(written, read) and not disjoint(written, read):
+        raise ReadOnlyError(
+            "a mask writes here what it reads from the same memory, and NumPy reads some of it "
+            "after it was written: write x[mask] = value.copy()"
+        )
+
+
+def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
+    """Whether an array is one of those views that NumPy lets nobody write to."""
+    array = tensor._array
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
+    return (
+        _repeats(array)
+        or _repeats(base._array)
+        or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
+    )
+
+
+def _repeats(array: Any) -> bool:
+    """Whether an array shows some of its memory several times."""
+    return isinstance(array, np.ndarray) and array.size > 1 and 0 in array.strides
+
+
+def read_only() -> ReadOnlyError:
+    return ReadOnlyError(
+        "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
+        "elements share memory, a diagonal, or an array that its owner has locked: change a copy "
+        "(x = x.copy())"
+    )
+
+
+def leaf_error(base: Tensor, written: Tensor) -> GradientError:
+    what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
+    if base._is_traced or behaves_as_array(base):
+        name = (base._traced[1].origin.name if base._is_traced else "") or "x"
+        return GradientError(
+            f"an argument by which is differentiated ({name}) is being used in an in-place "
+            "operation, and its gradient would be that of another value: change a copy "
+            f"({name} = {name}.copy()){at_line()}"
+        )
+    return GradientError(
+        f"{what} that requires grad is being used in an in-place operation: write under "
+        "tg.no_grad(), or change a copy (x = x.clone())"
+    )

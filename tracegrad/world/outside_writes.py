@@ -1,0 +1,174 @@
+"""Arrays that a run without a program cannot replace, and writes recorded values to.
+
+``state.buffer[i] = x``, where `x` is differentiated: the caller's array holds numbers alone. So
+from the first such write on, operations are given a Tensor in its place, of memory of its own, and
+for each view of the array a view of that Tensor. The function itself keeps the array in its
+variables, so who is who stays as it is. When the run is over, the array gets the numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from types import MethodDescriptorType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from tracegrad.arguments.argument_changes import refuse_overlap
+from tracegrad.arguments.signature import NUMERIC
+from tracegrad.runtime.array_manners import note_arrays
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tape.views import memory_at, place_of
+from tracegrad.tape.write_checks import stamp
+from tracegrad.tensors.coercion import with_memory
+from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.world import native_tables
+from tracegrad.world.array_to_tensor import (
+    Holders,
+    Keywords,
+    Operands,
+    held_by_function,
+    iterators_over,
+    may_look_at,
+    renewed_of,
+    shows_memory,
+    way_to,
+)
+
+
+class OutsideWrites:
+    """The arrays of one run that are written so, with the Tensors in their place."""
+
+    def __init__(self) -> None:
+        self._tensors: dict[int, tuple[np.ndarray, Tensor]] = {}  # by id of who owns the memory
+        self._shown: dict[int, tuple[ref[Tensor], np.ndarray]] = {}  # by id of the Tensor
+
+    def __bool__(self) -> bool:
+        return bool(self._tensors)
+
+    def enter(self, world: Any, array: np.ndarray) -> Tensor:
+        """The Tensor in the place of an array, which is written recorded values for once."""
+        root = memory_of(array)
+        if id(root) not in self._tensors:
+            if type(root) is not np.ndarray or root.base is not None:
+                raise written_into_plain()  # other arrays may share memory that nobody knows of
+            if root.dtype.kind not in NUMERIC:
+                raise written_into_plain()
+            if any(memory_of(x) is root for x in world.arrays_given()):
+                refuse_overlap("x")
+            self._enter(root, held_by_function(world))
+        return self.tensor_of(array)
+
+    def _enter(self, root: np.ndarray, holders: Holders) -> None:
+        inside = [x for _, inner in holders for x in inner]
+        if any(shows_memory(x, root) for x in inside):
+            raise written_into_plain()
+        family = {id(x): x for x in inside if x is root or may_look_at(x, root)}
+        puts = iterators_over(holders, set(family))
+        tensor = wrap(with_memory(root.copy(order="K")))
+        if not STATE.standing:
+            note_arrays([tensor])
+        self._tensors[id(root)] = root, tensor
+        self._note(tensor, root)
+        STATE.update(rewritten=True)
+        if puts:  # the iterators go through Tensors
+            renewed = {key: self.tensor_of(x) for key, x in family.items()}
+            for put, x in puts:
+                put(renewed_of(x, renewed))
+
+    def _note(self, tensor: Tensor, array: np.ndarray) -> None:
+        gone = partial(self._forget, id(tensor))
+        self._shown[id(tensor)] = ref(tensor, gone), array
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._shown.pop(key, None)
+
+    # -- what operations are given ----------------------------------------------------------------
+
+    def tensor_of(self, x: Any) -> Any:
+        """The Tensor for one of the arrays or a view of it; anything else as it is."""
+        if not issubclass(type(x), np.ndarray):  # a Tensor says that it is one
+            return x
+        owner = memory_of(x)
+        known = self._tensors.get(id(owner))
+        if known is None:
+            if owner.base is not None and self._is_shown_by(x):
+                raise written_into_plain()
+            return x
+        root, tensor = known
+        if x is root:
+            return tensor
+        view = way_to(root, x)(tensor)
+        if not STATE.standing:
+            note_arrays([view])
+        self._note(view, x)
+        return view
+
+    def _is_shown_by(self, x: np.ndarray) -> bool:
+        """Whether one of the arrays is shown by what `as_strided` gave, which tells no owner."""
+        return any(np.may_share_memory(x, root) for root, _ in self._tensors.values())
+
+    def within(self, x: Any) -> Any:
+        """The same of what lists, tuples, dicts and slices hold."""
+        kind = type(x)
+        if kind is list or kind is tuple:
+            found = kind(map(self.within, x))
+            return found if any(map(operator.is_not, found, x)) else x
+        if kind is dict:
+            items = {key: self.within(value) for key, value in x.items()}
+            return items if any(items[key] is not x[key] for key in x) else x
+        if kind is slice:
+            parts = x.start, x.stop, x.step
+            return slice(*map(self.tensor_of, parts))
+        return self.tensor_of(x)
+
+    def given(
+        self, operation: Any, operands: Operands, keywords: Keywords
+    ) -> tuple[Any, Operands, Keywords]:
+        """An operation and its operands, with Tensors for the arrays.
+
+        What only hands on what it is given gets the arrays themselves.
+        """
+        if _hands_on(operation, operands):
+            return operation, operands, keywords
+        keywords = {name: self.within(x) for name, x in keywords.items()}
+        first, operands = operands[:1], tuple(map(self.within, operands))
+        if isinstance(operation, MethodDescriptorType) and operands[0] is not first[0]:
+            operation = getattr(Tensor, operation.__name__, operation)
+        return operation, operands, keywords
+
+    def array_of(self, x: Any) -> Any:
+        """The array in whose place a Tensor is; anything else as it is."""
+        known = self._shown.get(id(x)) if type(x) is Tensor else None
+        return x if known is None or known[0]() is not x else known[1]
+
+    # -- when the run is over ---------------------------------------------------------------------
+
+    def left(self, x: Tensor) -> Any:
+        """The part of an array that the function leaves somewhere as a view of its Tensor."""
+        base, path = place_of(x)
+        array = self.array_of(base)
+        return None if array is base else memory_at(array, path)
+
+    def settle(self) -> None:
+        """The arrays get the numbers."""
+        for root, tensor in self._tensors.values():
+            np.copyto(root, tensor._array)
+            stamp(root)
+        self._tensors.clear()
+        self._shown.clear()
+
+
+def _hands_on(operation: Any, operands: Operands) -> bool:
+    """Whether an operation asks nothing of arrays: who they are, or where they stand."""
+    key = id(operation)
+    if key in native_tables.ASKS_WHO or key in _SETTING:
+        return True
+    changes = key in native_tables.MUTATORS or key in native_tables.CHANGES_FIRST
+    return changes and bool(operands) and not issubclass(type(operands[0]), np.ndarray | Tensor)
+
+
+_SETTING = frozenset(map(id, (setattr, object.__setattr__)))
