@@ -30,7 +30,7 @@ from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.elementwise.ufuncs import add
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import Entry, Limb, Way
+from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.filled_lists import KEEPING
