@@ -38,6 +38,14 @@ def nothing_compiles_behind() -> Iterator[None]:
         thread.join()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def collected() -> Iterator[None]:
+    """What a module leaves stays: later collections of garbage need not look at it."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew from what is emitted"

@@ -152,8 +152,8 @@ def test_a_watched_backward_gives_the_same(program):
 @every_program
 def test_compiled_equals_eager(program):
     expected = eager(program, program.args)
-    f = compiled(program)
-    assert_same_bits(split(f(*program.args)), expected, "first call")
+    f, first = made(program)
+    assert_same_bits(first, expected, "first call")
     assert_same_bits(split(f(*program.args)), expected, "second call")
 
 
@@ -161,10 +161,11 @@ def test_compiled_equals_eager(program):
 def test_other_values_and_sizes(program):
     """One callable for all arguments, a new one for each, and eager agree."""
     f = compiled(program)
-    for args in (program.args, *program.other_args, program.args):
+    for i, args in enumerate((program.args, *program.other_args, program.args)):
         shapes = ", ".join(str(np.shape(leaf)) for leaf in leaves(args))
         expected = eager(program, args)
-        assert_same_bits(split(compiled(program)(*args)), expected, f"new, {shapes}")
+        if 0 < i <= len(program.other_args):
+            assert_same_bits(split(compiled(program)(*args)), expected, f"new, {shapes}")
         assert_same_bits(split(f(*args)), expected, f"again, {shapes}")
 
 
@@ -434,15 +435,15 @@ def sources_in_another_process(names: list[str], hash_seed: int) -> str:
     return done.stdout
 
 
-def test_the_source_is_the_same_in_every_process():
-    names = [p.name for p in PROGRAMS]
+def test_the_source_is_the_same_in_every_process(few):
+    names = [p.name for p in few(PROGRAMS, 60)]
     first, second = (sources_in_another_process(names, seed) for seed in (0, 4711))
     assert first.count("def ") >= len(names)
     assert first == second
 
 
 def test_the_source_of_a_loss_is_the_same_in_many_processes():
-    texts = {sources_in_another_process(["linear_regression"], seed) for seed in range(6)}
+    texts = {sources_in_another_process(["linear_regression"], seed) for seed in range(4)}
     assert len(texts) == 1
 
 

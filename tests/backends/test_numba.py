@@ -202,7 +202,7 @@ def test_machine_code_rounds_after_every_operation(case, kernels):
 
 
 @needs_numba
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5, 2)
 @pytest.mark.parametrize("seed", range(18))
 def test_random_programs_of_loops(seed, monkeypatch):
     compiled = numba.compiled  # elementwise regions have tests of their own, and would take long

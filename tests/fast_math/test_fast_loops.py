@@ -235,7 +235,7 @@ def drawn(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("seed", range(32))
 def test_drawn_loops(monkeypatch, seed):
     text = drawn(seed)

@@ -318,6 +318,18 @@ def uses_up():
         assert np.array_equal(compiled(X), X * turn)
 
 
+@eager("writes a recorded value to an array that SciPy made", "which others may hold as well")
+def writes_to_an_array_of_scipy():
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def f(x):
+        matrix = linalg.toeplitz([1.0, 2.0, 3.0])
+        matrix[0] = x
+        return matrix @ x
+
+    same_as_plain(f, X)
+
+
 @eager("objects whose class has a `__del__`", "__del__()")
 def ends():
     class Ends:

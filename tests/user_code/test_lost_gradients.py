@@ -750,3 +750,32 @@ def test_without_a_source_numbers_that_come_back_are_refused() -> None:
             tg.grad(eval(text))(X)
     fine = eval("lambda x: x[0] * x[1] * 3.5 if float(x[0]) > 0.0 else x[0]")
     assert tg.grad(fine)(X)[0] == 3.5 * X[1]
+
+
+def cached_by_text(x, cache):
+    key = f"{x[0]:.2f}"
+    if key not in cache:
+        cache[key] = x * 2
+    return np.sum(cache[key] + x)
+
+
+def cached_by_rounded(x, cache):
+    key = round(float(x[0]), 2)
+    return np.sum(cache.setdefault(key, x * 2) + cache.get(key, 0.0))
+
+
+@pytest.mark.parametrize("f", [cached_by_text, cached_by_rounded], ids=lambda f: f.__name__)
+def test_a_key_decides_and_loses_nothing(f, monkeypatch):
+    for compiled in (True, False):
+        monkeypatch.setattr(tg.config, "compile", compiled)
+        found = tg.grad(lambda x: f(x, {}))(np.array([0.5, 1.5]))
+        np.testing.assert_allclose(found, [3.0, 3.0] if f is cached_by_text else [4.0, 4.0])
+
+
+def test_a_number_in_a_dict_is_lost_under_any_key():
+    def f(x):
+        table = {round(float(x[0]), 2): float(x[1])}
+        return table[round(float(x[0]), 2)] * np.sum(x)
+
+    with pytest.raises(LostGradientError):
+        tg.grad(f)(np.array([0.5, 1.5]))

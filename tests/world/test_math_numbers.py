@@ -8,6 +8,7 @@ from __future__ import annotations
 import cmath
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,22 @@ def test_a_float_of_an_object_has_its_gradient():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's floats, as Python has it
         assert_allclose(slope(x), expected, rtol=1e-14)
+
+
+OF_ELEMENTS = [
+    "float(x[0].is_integer())",
+    "len(x[0].hex())",
+    "x[0].as_integer_ratio()[0]",
+    "float(Fraction(x[0]))",
+    "float(hasattr(x[0], 'is_integer')) + hasattr(x[0], 'no_such_name')",
+]
+
+
+@pytest.mark.parametrize("text", OF_ELEMENTS)
+def test_elements_have_the_attributes_of_numpys_floats(text):
+    scope = {"Fraction": Fraction}
+    exec(f"def f(x):\n    return x * {text}", scope)
+    made = tg.compile(scope["f"])
+    for first in (0.5, 3.0, 0.25):
+        x = np.array([first, 2.0])
+        assert_array_equal(made(x), scope["f"](x))

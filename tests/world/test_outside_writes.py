@@ -3,10 +3,14 @@ values, gradients and numbers in the caller's arrays leave as with one."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import tracegrad as tg
 from tracegrad.errors import ArgumentError, ConversionError
@@ -491,5 +495,94 @@ def test_what_shows_old_numbers_is_refused(f, eager):
         g = tg.value_and_grad(in_it(f, outside))
         if eager:
             g._give_up()
-        with pytest.raises(ConversionError, match="written into a plain array"):
-            g(XS[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(ConversionError, match="written into a plain array"):
+                g(XS[0])
+
+
+# -- arrays that others may hold: no program ------------------------------------------------------
+
+
+def of_another_library(x):
+    matrix = scipy.linalg.toeplitz([1.0, 2.0, 3.0])
+    matrix[0] = x
+    return np.sum(matrix @ x)
+
+
+def read_from_text(x):
+    y = pickle.loads(pickle.dumps(np.zeros(3)))
+    y[1:] += x[:-1]
+    return y @ x
+
+
+def added(v, held=np.zeros(3)):  # noqa: B008
+    held *= 0.0
+    held += v
+    return held
+
+
+def default_of_a_helper(x):
+    return np.sum(added(x) * added(x * x))
+
+
+class Pair(NamedTuple):
+    a: np.ndarray
+    b: np.ndarray
+
+
+def in_a_named_tuple(x):
+    pair = Pair(np.zeros(3), np.ones(3))
+    pair.a[:] = x
+    pair.b[0] = x[1]
+    return np.sum(pair.a * pair.b * x)
+
+
+HELD_ELSEWHERE = [of_another_library, read_from_text, default_of_a_helper, in_a_named_tuple]
+
+
+@pytest.mark.parametrize("f", HELD_ELSEWHERE, ids=lambda f: f.__name__)
+def test_a_function_that_no_program_follows_runs_eagerly(f):
+    g = tg.value_and_grad(f)
+    with pytest.warns(tg.errors.RecompileWarning, match="which others may hold as well"):
+        first = g(XS[0])
+    for x in XS:
+        value, gradient = first if x is XS[0] else g(x)
+        np.testing.assert_allclose(value, f(x))
+        slope = slopes(lambda s, x: f(x), State(), x)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-6, atol=1e-6)
+    assert g.cache_info().versions == 0
+
+
+def test_there_is_no_source_of_it():
+    with (
+        pytest.warns(tg.errors.RecompileWarning),
+        pytest.raises(tg.errors.TraceError, match="there is no program of it"),
+    ):
+        tg.grad(of_another_library).source(XS[0])
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_deep_copies_of_what_holds_arrays(eager):
+    def f(x):
+        state = {"list": [x * 2.0, np.zeros(3)]}
+        state["list"][1][2] = x[2]
+        other = copy.deepcopy(state)
+        other["list"][1][:] *= x
+        other["list"][0] += 1.0
+        return np.sum(state["list"][1] * x) + np.sum(other["list"][1] * other["list"][0])
+
+    g = tg.value_and_grad(f)
+    if eager:
+        g._give_up()
+    value, gradient = g(XS[0])
+    np.testing.assert_allclose(value, f(XS[0]))
+    np.testing.assert_allclose(gradient, slopes(lambda s, x: f(x), State(), XS[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("f", [lambda x: x.T, lambda x: np.expand_dims(x, 1), np.real])
+def test_copies_of_views_lie_as_those_of_programs(f):
+    x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    compiled, eager = tg.compile(f), tg.compile(f)
+    eager._give_up()
+    assert eager(x).strides == compiled(x).strides

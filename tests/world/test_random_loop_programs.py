@@ -16,7 +16,7 @@ def f(x, w, c):
 SEEDS = range(20)  # more by the command
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5, 4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_of_loops(seed):
     """What differs with all loops unrolled as well is not of loops, and not asked here."""

@@ -175,7 +175,10 @@ def clone(x: Tensor) -> Tensor:
 
 
 def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with values and gradient of its own."""
+    """A leaf with values and gradient of its own; an array's copy, which gradients flow through."""
+    if behaves_as_array(x):
+        memo[id(x)] = copied = x.copy()  # type: ignore[attr-defined]
+        return copied
     if not x.is_leaf:
         raise GradientError(
             "only leaves can be copied by deepcopy, and this Tensor was made by an op: "
@@ -187,7 +190,7 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
                 "deepcopy of a value that is being differentiated would lose its gradient: "
                 "use x.clone(), or x.detach().clone() where the gradient is to end"
             )
-        memo[id(x)] = x.copy() if behaves_as_array(x) else clone(x)  # type: ignore[attr-defined]
+        memo[id(x)] = clone(x)
     elif id(x) not in memo:
         copied = memo[id(x)] = wrap(without_axes_like(x._array, copy_of(x._array)))
         copied._node = x._node

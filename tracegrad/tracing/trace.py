@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -43,6 +43,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
+from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne, Place
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
@@ -102,42 +103,8 @@ def _within(context: str) -> AbstractContextManager[Any]:
     return np.errstate(**ignored)  # type: ignore[arg-type]
 
 
-class MetTracer(BaseException):
-    """A run on real values met a tracer of JAX outside: a run on samples has to follow it.
-
-    Not an `Exception`: the function is not to catch it.
-    """
-
-
-class Aliased(BaseException):
-    """C code has the numbers of an array that is written to: no trace knows who sees the write.
-
-    The run is taken back and the function runs eagerly, on memory that C code shares. No handler of
-    the user's is to catch it; where one has, it is raised again at the end of the run.
-    """
-
-
 _UNWRITABLE = ("read-only", "not writable", "non-writable")
 """What NumPy and Python say of memory that may not be written."""
-
-
-Place: TypeAlias = "tuple[Any, Hashable]"
-
-
-class OneByOne(BaseException):
-    """A trace cannot go on: a `vmap` in it is to run its function for one example after the other.
-
-    `place` are the function's code and the key of the call. No handler of the user's is to catch
-    it; where one has, it is raised again at the end of the run.
-    """
-
-    def __init__(self, place: Place, name: str, reason: str) -> None:
-        super().__init__(reason)
-        self.place = place
-        self.name = name
-        self.reason = reason
-        if STATE.trace is not None:
-            STATE.trace.one_by_one = self
 
 
 class Trace:

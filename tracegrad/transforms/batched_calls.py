@@ -15,8 +15,8 @@ from tracegrad.config.compile_mode import Mode
 from tracegrad.eager.vmap import Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tracing.ended_traces import Aliased, OneByOne, Place
 from tracegrad.tracing.outputs import Transform
-from tracegrad.tracing.trace import Aliased, OneByOne, Place
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -107,10 +107,7 @@ class BatchCalls:
         """
         if isinstance(told, Aliased):
             self._give_up()
-            warn_caller(
-                f"{self.__name__} has C code keep the memory of an array, to which it writes: "
-                f"{told}. It runs eagerly from here on"
-            )
+            warn_caller(f"{self.__name__} {told.does}: {told}. It runs eagerly from here on")
             return False
         if told.reason is LOOP and told.place in self._looping:
             return True

@@ -51,6 +51,7 @@ from tracegrad.errors import (
     ArgumentError,
     FiniteError,
     SlowCompileWarning,
+    TraceError,
     TracegradError,
     raise_told,
     warn_caller,
@@ -64,8 +65,8 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
+from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne
 from tracegrad.tracing.outputs import Transform, placed
-from tracegrad.tracing.trace import Aliased, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
@@ -703,7 +704,11 @@ class Calling(BatchCalls, TensorCalls):
             first = next(self._mapping(arguments).examples(arguments.values))
             return self._one._version_for(*in_call(arguments, first))
         # another thread traces: this version is for looking at alone
-        run = found.run if found.run is not None else self._run(arguments, mode, None)
+        try:
+            run = found.run if found.run is not None else self._run(arguments, mode, None)
+        except Aliased as told:
+            text = f"{self.__name__} {told.does} ({told}): there is no program of it"
+            raise TraceError(text) from None
         if not run.serves:
             run.undo()
         return self._version(arguments, mode, run, None, "its source was asked for")

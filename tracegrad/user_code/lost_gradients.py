@@ -109,7 +109,7 @@ class Watch:
         elif self._numbers:
             given = (*operands, *keywords.values())
             found = self._found(given)
-            if found is not None and not _decides(operands, self._numbers):
+            if found is not None and not self._decides(operands):
                 of_tensors = any(hasattr(x, "_array") for x in given)
                 self._mark(result, found, not of_tensors)
                 self._mark_memory(written(operands[1:], keywords), found)
@@ -141,6 +141,19 @@ class Watch:
                 if found is not None:
                     return found
         return None
+
+    def _decides(self, operands: Sequence[Any]) -> bool:
+        """Whether an operation has no slope in those of its operands that come of numbers read."""
+        operation, *rest = operands
+        name = getattr(operation, "__name__", "")
+        if name == "copysign":
+            return id(rest[0]) not in self._numbers
+        if name in _LOOKUPS:
+            bound = getattr(operation, "__self__", None)
+            holder, *others = (bound, *rest) if isinstance(bound, dict) else rest
+            if isinstance(holder, dict):  # by a key
+                return self._found([*dict.values(holder), *others[1:]]) is None
+        return name in _FLAT
 
     def _mark(self, result: Any, reading: Reading, tensors: bool = False) -> None:
         """What an operation made of a number that was read; what decides has no slope."""
@@ -214,14 +227,7 @@ def flat(nested: Any) -> tuple[Any, ...]:
     return tuple(chain.from_iterable(map(flat, nested)))
 
 
-def _decides(operands: Sequence[Any], numbers: dict[int, Any]) -> bool:
-    """Whether an operation has no slope in those of its operands that come of numbers read."""
-    name = getattr(operands[0], "__name__", "") if operands else ""
-    if name == "copysign":
-        return id(operands[1]) not in numbers
-    return name in _FLAT
-
-
+_LOOKUPS = frozenset({"getitem", "get", "setdefault", "pop"})
 _FLAT = frozenset({"sign", "floor", "ceil", "trunc", "rint", "floor_divide", "stop_gradient"})
 
 

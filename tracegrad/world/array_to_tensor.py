@@ -88,7 +88,7 @@ def received(
         tensor = world.tensor_in_place_of(operands[0], operands)
     elif _is_used(operation, operands[0]):
         try:
-            tensor = world.tensor_in_place_of(operands[0], operands)
+            tensor = world.tensor_in_place_of(operands[0], operands, recorded=False)
         except ConversionError:  # the run is no program, then
             return operation, operands, keywords
     else:

@@ -36,6 +36,7 @@ from tracegrad.world.array_to_tensor import (
     renewed_of,
     shows_memory,
     way_to,
+    written_by,
 )
 
 
@@ -134,6 +135,9 @@ class OutsideWrites:
         """
         if _hands_on(operation, operands):
             return operation, operands, keywords
+        written = written_by(operation, operands, keywords)
+        if any(type(x) is np.ndarray and not x.flags.writeable for x in written):
+            raise ValueError("assignment destination is read-only")
         keywords = {name: self.within(x) for name, x in keywords.items()}
         first, operands = operands[:1], tuple(map(self.within, operands))
         if isinstance(operation, MethodDescriptorType) and operands[0] is not first[0]:

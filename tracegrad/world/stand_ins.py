@@ -64,8 +64,13 @@ class StandIns(machine.World):
         """
         return is_array_to_function(x)
 
-    def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
-        """The Tensor that takes an array's place, as recorded values are written to it."""
+    def tensor_in_place_of(
+        self, array: np.ndarray, operands: Operands | None, recorded: bool = True
+    ) -> Tensor:
+        """The Tensor that takes the place of an array that is written to.
+
+        What is written is `recorded`, or an op has read the array before.
+        """
         return swapped(self, array, operands)
 
     def arrays_given(self) -> list[Any]:

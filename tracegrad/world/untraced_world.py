@@ -37,9 +37,11 @@ class Answers(StandIns):
             operation, operands, keywords = self.outside.given(operation, operands, keywords)
         return self.outside.array_of(super().native(operation, *operands, **keywords))
 
-    def tensor_in_place_of(self, array: np.ndarray, operands: Operands | None) -> Tensor:
+    def tensor_in_place_of(
+        self, array: np.ndarray, operands: Operands | None, recorded: bool = True
+    ) -> Tensor:
         try:
-            return super().tensor_in_place_of(array, operands)
+            return super().tensor_in_place_of(array, operands, recorded)
         except ConversionError:
             if STATE.trace is not None:
                 raise
@@ -146,7 +148,7 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
         original = world.original(x)
         constant = name in ("item", "detach")  # which say that one is meant
         plain = x._array if type(x._array) in _NUMBERS and world.is_array_to_caller(x) else original
-        if isinstance(plain, _NUMBERS) and not (constant or hasattr(plain, name)):
+        if issubclass(type(plain), _NUMBERS) and not (constant or hasattr(plain, name)):
             return operation(plain, *operands[1:])
         if type(name) is str and not hasattr(Tensor, name):
             number = number_of(x)  # ``x.as_integer_ratio()``

@@ -29,7 +29,9 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
+from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.ended_traces import HeldElsewhere
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.container_copies import Copies
@@ -321,6 +323,17 @@ class World(Variables, Sequences):
             frame = frame.back
         frame = frame or innermost
         return f"{basename(frame.code.co_filename)}:{frame.line}"
+
+    # -- arrays that become Tensors ---------------------------------------------------------------
+
+    def tensor_in_place_of(self, array: np.ndarray, operands: Any, recorded: bool = True) -> Tensor:
+        try:
+            return super().tensor_in_place_of(array, operands, recorded)
+        except ConversionError:
+            if not recorded or self.trace is None or self.trace.samples:
+                raise
+            self.trace.aliased = told = HeldElsewhere(self.line())
+            raise told from None
 
     # -- effects ----------------------------------------------------------------------------------
 

@@ -1,0 +1,57 @@
+"""What ends a trace before the function does: the run is taken back and made in another way.
+
+They are no `Exception`s, so that the function does not catch them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, TypeAlias
+
+from tracegrad.runtime.thread_state import STATE
+
+
+class MetTracer(BaseException):
+    """A run on real values met a tracer of JAX outside: a run on samples has to follow it.
+
+    Not an `Exception`: the function is not to catch it.
+    """
+
+
+class Aliased(BaseException):
+    """C code, or a holder that is not known, has an array that is written to: who sees the write?
+
+    No trace knows. The run is taken back and the function runs eagerly, on memory that is shared.
+    No handler of the user's is to catch it; where one has, it is raised again at the end of the
+    run.
+    """
+
+    does = "has C code keep the memory of an array, to which it writes"
+
+
+class HeldElsewhere(Aliased):
+    """A recorded value is written to an array that something besides the function's variables has.
+
+    Outside of a trace, operations see a Tensor in its place (`outside_writes.py`).
+    """
+
+    does = "writes a value that it computes to an array which others may hold as well"
+
+
+Place: TypeAlias = "tuple[Any, Hashable]"
+
+
+class OneByOne(BaseException):
+    """A trace cannot go on: a `vmap` in it is to run its function for one example after the other.
+
+    `place` are the function's code and the key of the call. No handler of the user's is to catch
+    it; where one has, it is raised again at the end of the run.
+    """
+
+    def __init__(self, place: Place, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.name = name
+        self.reason = reason
+        if STATE.trace is not None:
+            STATE.trace.one_by_one = self
