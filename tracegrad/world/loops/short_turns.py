@@ -16,6 +16,7 @@ from codegen.ir import Value
 from codegen.types import weak_of
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.path_tree import read_in, with_turns
 from tracegrad.world.loops.list_ends import is_tail
 from tracegrad.world.loops.loop_heads import Beginning, Head, Leaf, Slot, Unclosed
 from tracegrad.world.loops.loop_runner import Level, untraced
@@ -94,6 +95,8 @@ class ShortTurns:
         marks = zip(first.marks, self.loops._marks(head), strict=True)
         if any(one != other for i, (one, other) in enumerate(marks) if i != 1):
             return False
+        if self._reads_them(head, first):
+            return False
         tensors: dict[int, Value] = {}
         for slot in {**first.before, **head.begun}:
             parameter, old = head.parameters.get(slot), first.before.get(slot)
@@ -110,6 +113,13 @@ class ShortTurns:
             ):
                 return False
         return True
+
+    def _reads_them(self, head: Head, first: Head) -> bool:
+        """Whether a turn reads something that was made in turns before, and is no parameter."""
+        nodes = self.loops.trace.builder.nodes
+        before, turn = [*with_turns(nodes[first.start : head.begin])], nodes[head.begin :]
+        made = {result for node in before for result in node.results}
+        return not made.isdisjoint(read_in(with_turns(turn)))
 
     def _begins(self, head: Head, slot: Slot, parameter: Value, leaf: Leaf) -> bool:
         """Whether a parameter may begin with what a variable held."""
