@@ -39,7 +39,7 @@ class _Edge(NamedTuple):
     target: Loop | Join
     turns: Turns
     inside: tuple[Loop | Join, ...]  # the loops and joins of which it stands in a block
-    later: tuple[Block, ...]  # what is behind the joins that it stands in the body of
+    later: tuple[Block, ...]  # what is behind the joins that it stands in the body of, and leads to
 
 
 @once_for_each_graph
@@ -61,7 +61,7 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
 @once_for_each_graph
 def own_parameters(graph: Graph) -> frozenset[Value]:
     """The parameters that are arrays of their own: of loops in every turn and after the last."""
-    edges = list(_edges(graph, graph.block, frozenset(), (), ()))
+    edges = list(_edges(graph, graph.block, frozenset(), (), {}))
     own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
     if not own:
         return frozenset()
@@ -115,22 +115,24 @@ def _edges(
     block: Block,
     turns: Turns,
     inside: tuple[Loop | Join, ...],
-    later: tuple[Block, ...],
+    later: Mapping[object, Block],
 ) -> Iterator[_Edge]:
     turns &= graph.leads[block]
+    later = {label: after for label, after in later.items() if label in graph.leads[block]}
     for node in block.nodes:
         if isinstance(node, Loop):
-            yield _Edge(node, node, turns, inside, later)
+            yield _Edge(node, node, turns, inside, tuple(later.values()))
             for inner in node.blocks:
                 own = turns | {node.label} if inner is node.turn else turns
                 yield from _edges(graph, inner, own, (*inside, node), later)
         elif isinstance(node, Join):
             within = (*inside, node)
-            yield from _edges(graph, node.body, turns, within, (*later, node.after))
+            behind = {**later, node.label: node.after}
+            yield from _edges(graph, node.body, turns, within, behind)
             yield from _edges(graph, node.after, turns, within, later)
         elif isinstance(node, Again):
             target = next(head for head in inside if head.label == node.label)
-            yield _Edge(node, target, turns, inside, later)
+            yield _Edge(node, target, turns, inside, tuple(later.values()))
         else:
             for inner in inner_blocks(node):
                 yield from _edges(graph, inner, turns, inside, later)

@@ -230,7 +230,7 @@ class Writer:
         return (Compound(((f"if {self.condition()}:", (*before, Line(word))),)),)
 
     def ifs(self) -> Body:
-        """Ifs one after another, whose arms assign to a few variables alone."""
+        """Ifs one after another, whose arms assign to a few variables, and write to an array."""
         found: Body = (Line(f"v = {self.scalar()}"),)
         for _ in range(self.random.randint(1, 4)):
             parts = [(f"if {self.look()}:", self.arm())]
@@ -255,6 +255,9 @@ class Writer:
             options.append("n += 1")
         if "a" in self.has:
             options += [f"a = {self.vector()}", "a = a * v", "v = (a * w).sum()"]
+        if "y" in self.has:
+            at = self.index()
+            options += [f"y[{at}] = v", f"y[{at}] += v * {k}", f"v = v + y[{at}]"]
         inner = (Line(self.any(*options)),)
         if self.random.random() < 0.3:
             inner += (Line(self.any(*options)),)

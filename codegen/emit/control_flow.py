@@ -499,8 +499,7 @@ class FunctionEmitter(Emitter):
         """Whether a number is given to a parameter of another type, or without a dtype."""
         if parameter.type.weak:
             return argument.type.dtype != parameter.type.dtype
-        joins = isinstance(self.graph.producer.get(parameter), Join)
-        if joins and parameter.type.dtype == "bool" and self._only_decides(parameter):
+        if parameter.type.dtype == "bool" and self._only_decides(parameter):
             return False
         return argument in self.python_numbers
 

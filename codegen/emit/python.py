@@ -104,7 +104,7 @@ class Emitter:
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
         self.paths = Paths(graph)
         self.paths.absent.update(graph.inputs[i] for i in frame.absent)
-        self.written: dict[Value, int] = {}  # where an array is written to in place
+        self.written: dict[Value, list[int]] = {}  # where arms write to an array in place
         self.filled = self._fillings()
         self.shown: dict[Value, Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
@@ -245,7 +245,7 @@ class Emitter:
         last = self.place[readers[0]] if readers else -1
         arrays = [self.owner[name] for name in shown.reads if name in self.owner]
         here = self.place.get(self.graph.producer[value], last)
-        return any(here < self.written.get(array, last) < last for array in arrays)
+        return any(here < at < last for array in arrays for at in self.written.get(array, ()))
 
     def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
@@ -670,12 +670,19 @@ class Emitter:
                 continue
             value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
-            if value in self.paths.goals.get(result, ()):
-                self.written[value] = self.place[node]
+            if value in self._goals(filled.get(result, result)):
+                self.written.setdefault(value, []).append(self.place[node])
             elif not renamed and self.graph.users[value][-1] is node:
-                self.written[value] = self.place[node]
+                self.written.setdefault(value, []).append(self.place[node])
                 filled[value] = filled.get(result, result)
         return filled
+
+    def _goals(self, value: Value) -> Iterator[Value]:
+        """The parameters that a value becomes, and those that these become behind joins."""
+        for parameter in self.paths.goals.get(value, ()):
+            yield parameter
+            if isinstance(self.graph.producer[parameter], Join):
+                yield from self._goals(parameter)
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         """Whether the array of an inner value becomes that of the variable, step by step."""

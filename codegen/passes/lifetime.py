@@ -18,7 +18,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from codegen.ir import (
@@ -45,7 +45,7 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] 
     `ordered` are inputs that are known to be in C order.
     """
     known = ordered_values(graph, ordered)
-    return graph.with_block(_marked(graph, graph.block, known, (), frozenset()))
+    return graph.with_block(_marked(graph, graph.block, known, (), frozenset(), {}))
 
 
 def _marked(
@@ -54,19 +54,21 @@ def _marked(
     ordered: set[Value],
     kept: tuple[Value, ...],
     turns: frozenset[object],
+    behind: Mapping[object, Sequence[Value]],
 ) -> Block:
     """The block with its calls marked.
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
     called before the block may keep, or that parameters may show. `turns` are the loops that the
     block is in the turn of: what was made before such a turn is read again in the next, where the
-    block leads to it.
+    block leads to it. So it is with what is read `behind` the joins that it stands in the body of.
     """
     gone = turns - graph.leads[block]
     if gone:
         before = (v for v in _shown(graph, gone) if not gone <= turns_of(graph)[v])
         kept, turns = (*kept, *before), turns - gone
-    last_read = graph.last_reads(block, kept)
+    later = [v for label, read in behind.items() if label in graph.leads[block] for v in read]
+    last_read = graph.last_reads(block, (*kept, *later))
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):
         if isinstance(node, Call):
@@ -77,21 +79,23 @@ def _marked(
                 node = Call(node.op, node.operands, node.attributes, node.results, choice)
         elif isinstance(node, Branch):
             held = (*kept, *kept_by(block.nodes))
-            inner = (_marked(graph, b, ordered, held, turns) for b in node.blocks)
+            inner = (_marked(graph, b, ordered, held, turns, behind) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
             shown = _shown(graph, {node.label})
             held = (*kept, *kept_by(block.nodes))
-            blocks = [_marked(graph, node.turn, ordered, held, turns | {node.label})]
+            around = turns | {node.label}
+            blocks = [_marked(graph, node.turn, ordered, held, around, behind)]
             if node.after:
-                blocks.append(_marked(graph, node.after, ordered, (*held, *shown), turns))
+                shown = [*held, *shown]
+                blocks.append(_marked(graph, node.after, ordered, tuple(shown), turns, behind))
             node = replace(node, blocks=tuple(blocks))
         elif isinstance(node, Join):
             held = (*kept, *kept_by(block.nodes))
             shown = _shown(graph, {node.label})
-            later = [*held, *graph.reads_in(node.after)]
-            body = _marked(graph, node.body, ordered, tuple(later), turns)
-            after = _marked(graph, node.after, ordered, (*held, *shown), turns)
+            read = {**behind, node.label: [*graph.reads_in(node.after)]}
+            body = _marked(graph, node.body, ordered, held, turns, read)
+            after = _marked(graph, node.after, ordered, (*held, *shown), turns, behind)
             node = replace(node, blocks=(body, after))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
@@ -151,7 +155,9 @@ def ordered_values(graph: Graph, ordered: Iterable[Value]) -> set[Value]:
 
 def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
     """True when the result's memory is in C order whatever the inputs' layouts are."""
-    if call.memory is not None or call.op.traits & {Trait.UPDATE, Trait.COPY}:
+    if Trait.UPDATE in call.op.traits:
+        return call.operands[0] in ordered
+    if call.memory is not None or Trait.COPY in call.op.traits:
         return False
     if call.results[0].type.ndim <= 1 or Trait.CONTIGUOUS in call.op.traits:
         return True

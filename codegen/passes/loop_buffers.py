@@ -1,7 +1,7 @@
 """Gives loops that fill arrays an array of their own to begin with.
 
 A loop that sets elements of an array which somebody else reads would copy it in each turn; it
-copies it once instead, before the first.
+copies it once instead, before the first. Where a list keeps a row of it, that row is copied.
 
 Before::                                       After::
 
@@ -24,9 +24,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Builder, Call, Graph, Join, Loop, Op, Trait, Value, walk
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Op,
+    Trait,
+    Value,
+    walk,
+)
 from codegen.loop_ownership import own_parameters
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.passes.lifetime import ordered_values
+from codegen.spelling import Slot, Subscript
 from codegen.types import LIST
 
 
@@ -46,11 +60,43 @@ def _begun(graph: Graph, label: object, copy: Op) -> Graph:
     wanted = {p for p in wanted & _written(graph) if p.type != LIST}  # which no op copies
     if not wanted:
         return graph
-    copied = graph.with_block(_copied(graph, graph.block, loop, wanted, copy))
+    copied = _copied(graph, loop, wanted, (), copy)
     own = wanted & own_parameters(copied)  # what another reads in the turns is not helped
-    return (
-        copied if own == wanted else graph.with_block(_copied(graph, graph.block, loop, own, copy))
-    )
+    if own == wanted:
+        return copied
+    rows = _kept_rows(graph)
+    more = wanted & own_parameters(_copied(graph, loop, wanted, rows, copy))
+    if not more > own:
+        return _copied(graph, loop, own, (), copy)
+    enough = own_parameters(_copied(graph, loop, (), rows, copy))
+    return _copied(graph, loop, more - enough, rows, copy)
+
+
+def _kept_rows(graph: Graph) -> set[Value]:
+    """The rows of arrays of which elements are set that are put into lists.
+
+    They lie in memory as their copies do, which decides bits.
+    """
+    written = _written(graph) & ordered_values(graph, ())
+    calls = [n for n in walk(graph.nodes) if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
+    waiting = [v for call in calls for v in call.operands if v.type != LIST and v.type.shape]
+    kept: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value not in kept:
+            kept.add(value)
+            waiting += graph.given.get(value, ())
+    return {v for v in kept if graph.owner[v] in written and _is_row(graph, v)}
+
+
+def _is_row(graph: Graph, value: Value) -> bool:
+    """Whether a value is what numbers name along the first axes of an array."""
+    made = graph.producer.get(value)
+    index = dict(made.attributes).get("index") if isinstance(made, Call) else None
+    if not isinstance(made, Call) or not isinstance(index, Subscript):
+        return False
+    numbers = all(type(item) in (int, Slot) for item in index.items)
+    return numbers and len(index.items) + value.type.ndim == made.operands[0].type.ndim
 
 
 def _written(graph: Graph) -> set[Value]:
@@ -70,18 +116,35 @@ def _written(graph: Graph) -> set[Value]:
 
 
 def _copied(
-    graph: Graph, block: Block, loop: Loop, parameters: Collection[Value], copy: Op
-) -> Block:
-    builder = Builder(graph.sizes)
-    for node in block.nodes:
-        if node is loop:
-            given = zip(loop.parameters, loop.arguments, strict=True)
-            arguments = [
-                builder.call(copy, (a,), p.origin)[0] if p in parameters else a for p, a in given
-            ]
-            node = replace(loop, arguments=tuple(arguments))
-        elif isinstance(node, Branch | Loop | Join):
-            inner = tuple(_copied(graph, b, loop, parameters, copy) for b in node.blocks)
-            node = replace(node, blocks=inner)
-        builder.append(node)
-    return replace(block, nodes=tuple(builder.nodes))
+    graph: Graph,
+    loop: Loop,
+    parameters: Collection[Value],
+    rows: Collection[Value],
+    copy: Op,
+) -> Graph:
+    """The graph with copies of what a loop begins with, and of some rows where they are taken."""
+
+    def again(block: Block) -> Block:
+        builder = Builder(graph.sizes)
+        for node in block.nodes:
+            if node is loop:
+                given = zip(loop.parameters, loop.arguments, strict=True)
+                arguments = [
+                    builder.call(copy, (a,), p.origin)[0] if p in parameters else a
+                    for p, a in given
+                ]
+                node = replace(loop, arguments=tuple(arguments))
+            if isinstance(node, Branch | Loop | Join):
+                node = replace(node, blocks=tuple([again(b) for b in node.blocks]))
+            row = next((v for v in node.results if v in rows), None)
+            if isinstance(node, Call) and row is not None:
+                shown = Value(row.type, replace(row.origin, final=False))
+                builder.append(replace(node, results=(shown,)))
+                builder.call(copy, (shown,), row.origin)
+                made = builder.nodes.pop()
+                assert isinstance(made, Call)
+                node = replace(made, results=(row,))
+            builder.append(node)
+        return replace(block, nodes=tuple(builder.nodes))
+
+    return graph.with_block(again(graph.block))

@@ -216,6 +216,7 @@ def test_random_programs_of_loops(seed, monkeypatch):
 
 
 @needs_numba
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", test_loops.STAYING, ids=lambda f: f.__name__)
 def test_loops_of_the_corpus(function):
     gradient = tg.value_and_grad(function, argnums=(0, 1), backend="numba")

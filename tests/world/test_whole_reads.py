@@ -150,7 +150,13 @@ def test_arrays_of_other_lengths_are_told_apart(compare):
         assert np.array_equal(f(x), x * (2.0 if compare(x, [1.0, 2.0]) else 3.0))
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, tg.tensor, tg.Tensor])
+def test_gradients_flow_through_a_deep_copy_of_an_array():
+    f = tg.grad(lambda x: (copy.deepcopy(x) * x).sum())
+    for x in (A, B):
+        assert np.array_equal(f(x), 2 * x)
+
+
+@pytest.mark.parametrize("copied", [tg.tensor, tg.Tensor])
 def test_a_copy_that_would_lose_a_gradient_is_refused(copied):
     with pytest.raises(
         tg.errors.TracegradError, match=r"would lose its gradient: use x\.clone\(\)"

@@ -20,6 +20,11 @@ _READS = frozenset(
         *("LOAD_FAST_AND_CLEAR", "DELETE_FAST"),
     }
 )
+_TESTS = frozenset(
+    f"POP_JUMP_{way}IF_{outcome}"
+    for way in ("", "FORWARD_", "BACKWARD_")
+    for outcome in ("TRUE", "FALSE")
+)
 _WRITES = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
 
 
@@ -40,6 +45,29 @@ def live(code: CodeType) -> tuple[frozenset[int], ...]:
             if now != before[i]:
                 before[i], changed = now, True
     return tuple(before)
+
+
+@lru_cache(maxsize=256)
+def only_tested(code: CodeType) -> frozenset[int]:
+    """The local variables of which it is only asked whether they are true (``if done:``)."""
+    instructions, _ = decode(code)
+    found = {i for i, name in enumerate(slot_names(code)) if name in code.co_varnames}
+    found -= {i for i, name in enumerate(code.co_varnames) if name in code.co_cellvars}
+    for i, instruction in enumerate(instructions):
+        after = [x.name for x in instructions[i + 1 : i + 3] if x.name != "TO_BOOL"]
+        if instruction.name not in _READS or not after or after[0] not in _TESTS:
+            found -= _slots_of(instruction)
+    return frozenset(found)
+
+
+def _slots_of(instruction: Instruction) -> frozenset[int]:
+    """The slots that an instruction may read."""
+    name, arg, _ = instruction
+    if name in _READS:
+        return frozenset({arg})
+    if "FAST" not in name or name in _WRITES or name == "STORE_FAST_STORE_FAST":
+        return frozenset()
+    return frozenset({arg, arg >> 4, arg & 15})  # one that moves several
 
 
 def following(instructions: list[Instruction], handlers: list[Handler | None], i: int) -> list[int]:

@@ -639,10 +639,8 @@ class Trace:
             self.blame(base)
         if self.world is not None and self.world.loops is not None:
             self.world.loops.writes(base)
-        if self.world is not None:
-            self.world.happened += 1
         if self.world is not None and self.world.joins is not None:
-            self.world.joins.writes()
+            self.world.joins.writes(base)
         if self.world is not None and is_jax_array(self.world.original(base)):
             raise ArgumentError(
                 f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "

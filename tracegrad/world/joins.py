@@ -3,8 +3,9 @@
 A look at a value whose ways on meet again (`tracegrad.machine.post_dominators`) is watched until
 the frame comes there, or returns, where all ways on do. Where nothing but local variables was
 changed meanwhile, these become parameters: the Tensors that variables hold which some arm may
-change, or that are returned. All else that these variables hold is to be the same on every arm. So
-what is recorded behind stands for all arms that come there in this state.
+change, or that are returned. So do the arrays that turns of a loop write to, which stay the same
+objects. All else that these variables hold is to be the same on every arm. So what is recorded
+behind stands for all arms that come there in this state.
 
 An arm that comes in another state goes on by itself, as one does that returns.
 """
@@ -53,6 +54,7 @@ class Watched:
     marks: tuple[Any, ...]
     stack: tuple[Any, ...]  # what is below the value that was looked at
     turn: Any  # the loop in a turn of which it is recorded, if any
+    wrote: int  # how often arrays had been written to
 
 
 @dataclass(eq=False)
@@ -63,6 +65,7 @@ class State:
     names: list[str] = field(default_factory=list)
     places: list[tuple[int, Any]] = field(default_factory=list)  # with what each holds
     known: list[Hashable] = field(default_factory=list)
+    written: set[int] = field(default_factory=set)  # ids of Tensors that turns write to
 
 
 class Arrivals(dict[CodeType, Any]):
@@ -118,6 +121,7 @@ class Joins:
         self.tuples: list[Any] = []  # that hold such
         self.memory: set[Value] = set()  # parameters that are arrays, and no numbers
         self.given: set[Value] = set()  # parameters that are what the function was given
+        self.wrote: list[Tensor] = []  # the arrays that were written to, in order
         self.first: dict[Joint, Watched] = {}  # as it was when arms were first known to meet
         world.machine.ops = Arrivals(self)
 
@@ -180,7 +184,7 @@ class Joins:
         self.watched.append(
             Watched(
                 *(frame, frame.index, meeting, check, limb, begun, self._marks(), stack),
-                self._turn,
+                *(self._turn, len(self.wrote)),
             )
         )
 
@@ -236,6 +240,7 @@ class Joins:
                     marks=self._marks(),
                     stack=stack,
                     turn=turn,
+                    wrote=len(self.wrote),
                 )
             )
 
@@ -288,22 +293,25 @@ class Joins:
         self.given.update(
             p for p, a in zip(joint.parameters, arguments, strict=True) if self._is_given(a)
         )
-        self.memory.update(
-            p for p, x in zip(joint.parameters, state.tensors, strict=True) if is_memory(x)
-        )
+        new = [
+            (p, x)
+            for p, x in zip(joint.parameters, state.tensors, strict=True)
+            if id(x) not in state.written
+        ]
+        self.memory.update(p for p, x in new if is_memory(x))
         if known and watched.turn is not None:
             self._go_on(watched, meet, state.tensors)
         if isinstance(trace.builder, PathBuilder):
             trace.builder.follow(watched.limb)
         self.world.numbers.forget({r for node in recorded for r in node.results})
-        now = {
-            id(x): self._handed(x, parameter)
-            for x, parameter in zip(state.tensors, joint.parameters, strict=True)
-        }
+        for x, parameter in zip(state.tensors, joint.parameters, strict=True):
+            if id(x) in state.written:
+                x._traced = trace, parameter
+        now = {id(x): self._handed(x, parameter) for parameter, x in new}
         for slot, x in state.places:
             holder = watched.frame.fast if slot >= 0 else watched.frame.stack
             holder[slot if slot >= 0 else ~slot] = self._now(x, now)
-        self.parameters.update(joint.parameters)
+        self.parameters.update(parameter for parameter, _ in new)
         self.met.append(watched)
         return True
 
@@ -341,6 +349,9 @@ class Joins:
             return False
         if watched.turn is None and self._in_loop():
             return False
+        written = () if watched.turn is None else watched.turn.written.values()
+        if any(all(x is not y for y in written) for x in self.wrote[watched.wrote :]):
+            return False
         nodes = self.trace.builder.nodes[watched.begun :]
         return not any(isinstance(node, Entry) or _has_effect(node) for node in nodes)
 
@@ -353,7 +364,10 @@ class Joins:
         below = frame.stack[: len(stack)]
         if len(below) < len(stack) or any(a is not b for a, b in zip(below, stack, strict=True)):
             return None
+        turn, loops = watched.turn, self.world.loops
         held = [(i, frame.fast[i]) for i in watched.meeting.slots]
+        if turn is not None and turn.frame is frame:
+            held = [(i, loops.varied(turn, i, x)) for i, x in held]
         return held + [(~i, frame.stack[i]) for i in range(len(stack), len(frame.stack))]
 
     def _state(self, watched: Watched) -> State | None:
@@ -362,13 +376,19 @@ class Joins:
         if held is None:
             return None
         state = State()
+        for parameter, x in () if watched.turn is None else watched.turn.written.items():
+            form = self._form_of_tensor(x, state, parameter.origin.name)
+            if form is None:
+                return None
+            state.known.append(form)
+            state.written.add(id(x))
         for slot, x in held:
             form = self._form(x, state, _name(watched.frame, slot))
             if form is None:
                 return None
             state.known.append((slot, form))
             state.places.append((slot, x))
-        arrays = any(map(is_memory, state.tensors))
+        arrays = any(is_memory(x) for x in state.tensors if id(x) not in state.written)
         if arrays and watched.turn is not None and self.world.loops.written:
             return None  # the next turn may write to what an arm has handed on
         return state
@@ -418,8 +438,9 @@ class Joins:
     def _is_parameter(self, x: Any) -> bool:
         return type(x) is Tensor and x._traced is not None and x._traced[1] in self.parameters
 
-    def writes(self) -> None:
+    def writes(self, x: Tensor) -> None:
         """An array is written to: others may have it, too, on an arm that another call takes."""
+        self.wrote.append(x)
         if self.memory:
             self.part("an array that arms have handed on is written to")
 

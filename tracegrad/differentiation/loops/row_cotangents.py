@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from codegen.ir import (
     Again,
@@ -81,31 +82,6 @@ class Turns:
         """The nodes that read a value, once for each time."""
         return [node for node in walk(self.nodes) for v in node.operands if v is value]
 
-    def updates(self, parameter: Value) -> list[Call] | None:
-        """All that is done to a parameter: updates of rows, one after the other, to the next turn.
-
-        None where anything else reads it, or where they are not of one form.
-        """
-        found: list[Call] = []
-        value = parameter
-        while True:
-            readers = self.readers(value)
-            if len(readers) != 1:
-                return None
-            (reader,) = readers
-            if isinstance(reader, Again):
-                return found if found and reader.label is self.label else None
-            if not isinstance(reader, Call) or reader.op not in (add_at, subtract_at):
-                return None
-            if reader not in self.nodes or len(reader.operands) != 3:
-                return None
-            if found and reader.attributes != found[0].attributes:
-                return None
-            if value is not reader.operands[0]:
-                return None
-            found.append(reader)
-            (value,) = reader.results
-
 
 def set_once(
     turn: Turns, empty: Iterable[Value], sizes: Sizes, ahead: Callable[[Value, Call, int], None]
@@ -118,107 +94,129 @@ def set_once(
     that is `n` from the first number -0.0, which changes no sum.
     """
     sets: dict[Node, None] = {}
-    if isinstance(turn.nodes[-1], Branch | Join):
-        for parameter in empty:
-            sets.update(dict.fromkeys(_OnWays(turn, parameter).first_updates()))
-        return _set(turn.nodes, sets.keys(), sizes)
     for parameter in empty:
-        updates = turn.updates(parameter)
-        if updates is None:
+        ways = _Ways(turn, parameter)
+        if not ways.meet_lowest_first():
             continue
-        found = [turn.row(update.operands[2]) for update in updates]
-        rows = [row for row in found if row is not None]
-        if len(rows) < len(found) or len({times for times, _ in rows}) > 1:
-            continue
-        times, lowest = rows[0][0], min(plus for _, plus in rows)
-        highest = max(plus for _, plus in rows)
-        if times < 1 or times * turn.lowest + lowest < 0:
-            continue
-        if highest > lowest and (times > 1 or highest - lowest > min(MOST_AHEAD, turn.count - 1)):
-            continue
-        sets[updates[rows.index((times, lowest))]] = None
-        for n in range(lowest + 1, highest + 1):
-            ahead(parameter, updates[0], n)
+        (_, lowest), (_, highest) = ways.rows[0], ways.rows[-1]
+        sets.update(dict.fromkeys(ways.first[ways.rows[0]]))
+        if ways.are_alike and highest - lowest <= min(MOST_AHEAD, turn.count - 1):
+            for n in range(lowest + 1, highest + 1):
+                ahead(parameter, ways.updates[0], n)
     return _set(turn.nodes, sets.keys(), sizes)
+
+
+Row: TypeAlias = tuple[int, int]
+"""So many times the counter's number, and what is added."""
 
 
 class _Other(Exception):
     """Something else is done to a parameter than updates of one row."""
 
 
-class _OnWays:
+@dataclass(frozen=True)
+class _Met:
+    """The rows that a turn has met: on all ways to a place, and on some."""
+
+    surely: frozenset[Row] = frozenset()
+    maybe: frozenset[Row] = frozenset()
+
+    def too(self, row: Row) -> _Met:
+        return _Met(self.surely | {row}, self.maybe | {row})
+
+
+class _Ways:
     """The updates of a parameter's rows on the ways through a turn, to the next one."""
 
     def __init__(self, turn: Turns, parameter: Value) -> None:
         self.block = Block(turn.nodes)
+        self.whole = turn
         self.turn = replace(turn, nodes=tuple(walk(turn.nodes)))
         self.parameter = parameter
         self.updates: list[Call] = []
-        self.first: list[Call] = []
-        self.arrived: dict[object, list[tuple[list[int], Value, bool | None]]] = {}
+        self.first: dict[Row, list[Call]] = {}  # the updates that meet a row first in a turn
+        self.ends: list[_Met] = []  # what turns have met
+        self.arrived: dict[object, list[tuple[list[int], Value, _Met]]] = {}
 
-    def first_updates(self) -> list[Call]:
-        """On each way the first update, where all are of one row, which no other turn meets."""
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that turns meet, the lowest first."""
+        return sorted(self.first)
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all ways meet all of the rows."""
+        return all(len(end.surely) == len(self.first) for end in self.ends)
+
+    def meet_lowest_first(self) -> bool:
+        """Whether the lowest row of a turn is one that no turn before it has met."""
         try:
-            self._through(self.block, self.parameter, False)
+            self._through(self.block, self.parameter, _Met())
         except _Other:
-            return []
-        rows = {self.turn.row(update.operands[2]) for update in self.updates}
-        (row,) = rows if len(rows) == 1 else (None,)
-        if row is None or row[0] < 1 or row[0] * self.turn.lowest + row[1] < 0:
-            return []
-        return self.first
+            return False
+        if not self.first or len({times for times, _ in self.first}) > 1:
+            return False
+        times, lowest = self.rows[0]
+        below = times < 1 or times * self.whole.lowest + lowest < 0
+        return not below and (times == 1 or len(self.first) == 1)
 
-    def _through(self, block: Block, value: Value, met: bool | None) -> None:
-        """Goes through a block, with what the parameter has become, and whether a row was met.
-
-        None where some ways have met one.
-        """
+    def _through(self, block: Block, value: Value, met: _Met) -> None:
+        """Goes through a block, with what the parameter has become, and the rows met so far."""
         for node in block.nodes:
             read = any(v is value for v in node.operands)
             if isinstance(node, Again):
                 self._ends(node, value, met)
             elif isinstance(node, Call) and read:
-                value, met = self._updated(node, value, met), True
+                value, met = self._updated(node, value, met)
             elif isinstance(node, Join):
                 self._through(node.body, value, met)
                 value, met = self._behind(node, value, met)
                 self._through(node.after, value, met)
-            elif read or isinstance(node, Loop):
+            elif read:
                 raise _Other
+            elif isinstance(node, Loop):
+                if any(v is value for inner in walk(node.turn.nodes) for v in inner.operands):
+                    raise _Other
+                if node.after:
+                    self._through(node.after, value, met)
             elif isinstance(node, Branch):
                 for inner in node.blocks:
                     self._through(inner, value, met)
 
-    def _updated(self, call: Call, value: Value, met: bool | None) -> Value:
+    def _updated(self, call: Call, value: Value, met: _Met) -> tuple[Value, _Met]:
         alike = not self.updates or call.attributes == self.updates[0].attributes
         only = sum(v is value for v in call.operands) == 1 and call.operands[0] is value
         if call.op not in (add_at, subtract_at) or len(call.operands) != 3 or not (alike and only):
             raise _Other
-        if met is None:
+        row = self.turn.row(call.operands[2])
+        if row is None:
             raise _Other
-        if not met:
-            self.first.append(call)
         self.updates.append(call)
-        return call.results[0]
+        first = self.first.setdefault(row, [])
+        if row not in met.maybe:
+            first.append(call)
+        return call.results[0], met.too(row)
 
-    def _ends(self, again: Again, value: Value, met: bool | None) -> None:
+    def _ends(self, again: Again, value: Value, met: _Met) -> None:
         places = [i for i, v in enumerate(again.arguments) if v is value]
         if again.label is not self.turn.label:
             self.arrived.setdefault(again.label, []).append((places, value, met))
         elif len(places) != 1:
             raise _Other
+        else:
+            self.ends.append(met)
 
-    def _behind(self, join: Join, before: Value, met: bool | None) -> tuple[Value, bool | None]:
-        """What the parameter is behind a join, and whether a row was met."""
+    def _behind(self, join: Join, before: Value, met: _Met) -> tuple[Value, _Met]:
+        """What the parameter is behind a join, and the rows met on the ways there."""
         arrived = self.arrived.pop(join.label, [])
         if all(not places and value is before for places, value, _ in arrived):
             return before, met
-        places, _, met = arrived[0]
+        places = arrived[0][0]
         if len(places) != 1 or any(other != places for other, _, _ in arrived):
             raise _Other
-        alike = all(other is met for _, _, other in arrived)
-        return join.parameters[places[0]], met if alike else None
+        surely = frozenset.intersection(*(met.surely for _, _, met in arrived))
+        maybe = frozenset.union(*(met.maybe for _, _, met in arrived))
+        return join.parameters[places[0]], _Met(surely, maybe)
 
 
 def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ...]:
@@ -231,7 +229,7 @@ def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ..
             if node.op is subtract_at:
                 value = _negated(value, changed, sizes)
             node = replace(node, op=set_at, operands=(x, value, index))
-        elif isinstance(node, Branch | Join):
+        elif isinstance(node, Branch | Loop | Join):
             blocks = [replace(b, nodes=_set(b.nodes, sets, sizes)) for b in node.blocks]
             node = replace(node, blocks=tuple(blocks))
         changed.append(node)

@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -17,7 +17,7 @@ import numpy as np
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add, slice_length
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.machine.liveness import live
+from tracegrad.machine.liveness import live, only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
@@ -33,6 +33,7 @@ from tracegrad.world.loops.turn_equality import Same, counted, renamed
 from tracegrad.world.loops.unrolling_reasons import MARKS
 from tracegrad.world.loops.widened_states import (
     WIDE,
+    Change,
     Known,
     Learned,
     States,
@@ -101,7 +102,7 @@ class Closing(Holding):
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if on_stack(slot) or not self._may_change(leaf):
+            if on_stack(slot) or not self._may_vary(head, slot, leaf):
                 head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
@@ -118,7 +119,8 @@ class Closing(Holding):
     def _enter_whole(self, head: Head) -> bool:
         """Before the first turn: what is known to change become parameters, where that is right.
 
-        Two of them that are one Tensor have cotangents that a tape adds up one by one.
+        Two of them that are one Tensor have cotangents that a tape adds up one by one. An array
+        that some turns write to and others put another in the place of is none of theirs alone.
         """
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
@@ -127,15 +129,22 @@ class Closing(Holding):
         if not self._are_alone(head):
             return False
         held = head.before
-        chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
-        tensors = [id(leaf.holder) for leaf in chosen.values() if leaf.value is not None]
-        if not chosen or len(set(tensors)) < len(tensors):
+        chosen = {s: held[s] for s in known if s in held and self._may_vary(head, s, held[s])}
+        values = [leaf.value for leaf in chosen.values() if leaf.value is not None]
+        if not chosen or len(set(values)) < len(values):
             return False
+        for slot, leaf in chosen.items():
+            both = Change.BOUND | Change.WRITTEN in known[slot]
+            if both or (Change.WRITTEN in known[slot] and leaf.value is None):
+                return False
         head.whole, head.next_index = True, head.index
-        return self._over(head, chosen, {slot for slot, wide in known.items() if wide})
+        return self._over(head, chosen, known)
 
-    def _over(self, head: Head, changed: dict[Slot, Leaf], wide: Collection[Slot] = ()) -> bool:
-        """Variables become parameters; whether the turn that begins may be closed."""
+    def _over(self, head: Head, changed: dict[Slot, Leaf], states: Known | None = None) -> bool:
+        """Variables become parameters; whether the turn that begins may be closed.
+
+        How turns change them is known, or what the turn before has done tells it.
+        """
         frame = head.frame
         head.parameters, head.arguments, head.written = {}, {}, {}
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
@@ -144,7 +153,12 @@ class Closing(Holding):
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
             if known is None:
-                known = self._parameter(head, slot, leaf, slot in wide)
+                if states is not None:
+                    change = states[slot]
+                else:
+                    written = self._is_written(head, leaf.holder)
+                    change = Change.WRITTEN if written else Change.BOUND
+                known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None:  # a number is no object that others have too
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
@@ -169,6 +183,10 @@ class Closing(Holding):
         else:
             frame.fast[first] = with_item(frame.fast[first], slot[1:], x)
 
+    def _may_vary(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
+        """Whether a variable may hold something else in each turn: also whether a flag is set."""
+        return self._may_change(leaf) or is_flag(head, slot, leaf.holder)
+
     def _may_change(self, leaf: Leaf) -> bool:
         x = leaf.holder
         if type(x) is Tensor:
@@ -189,10 +207,11 @@ class Closing(Holding):
         made = (node.results for node in self.trace.builder.nodes[head.start :])
         return all(leaf.value not in results for results in made)
 
-    def _parameter(
-        self, head: Head, slot: Slot, leaf: Leaf, wide: bool = False
-    ) -> tuple[Value, Any]:
-        """A parameter, and what the function has for it: a number of NumPy's where it is wide."""
+    def _parameter(self, head: Head, slot: Slot, leaf: Leaf, change: Change) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it.
+
+        That is the same Tensor where turns write to it, a number of NumPy's where it is wide.
+        """
         trace, x = self.trace, leaf.holder
         first = slot[0]
         name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
@@ -209,16 +228,16 @@ class Closing(Holding):
         else:
             argument = trace.number(x, weak_of(x), Origin(name, True))
             value = Value(weak_of(x), origin)
-        if wide and value.type == weak("float"):
+        if Change.WIDENED in change and value.type in (weak("float"), WIDE):
             value = Value(WIDE, origin)
             self.wide[value] = head
         head.arguments[value] = argument
-        if head.whole and is_memory(x):
-            self.frozen.update({value: head, argument: head})
-        if type(x) is Tensor and self._is_written(head, x):
+        if type(x) is Tensor and Change.WRITTEN in change:
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
+        if head.whole and is_memory(x):
+            self.frozen.update({value: head, argument: head})
         array = x._array if type(x) is Tensor else x
         number = value.type == WIDE and not isinstance(array, np.ndarray)
         tensor = wrap(np.float64(array) if number else array, (trace, value))
@@ -361,14 +380,18 @@ class Closing(Holding):
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
             if begun is None:
                 return
-            if parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
+            same = leaf.holder is begun.holder
+            if parameter is None and same and leaf.value is begun.value:
                 continue
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
             alike = is_memory(begun.holder) == is_memory(leaf.holder)
             if wide is None or type(slot[0]) is not int or on_stack(slot) or not alike:
                 return
-            found[slot] = wide
+            if type(leaf.holder) is bool and not is_flag(head, slot, leaf.holder):
+                return
+            written = parameter in head.written if same and parameter is not None else same
+            found[slot] = _change(written, wide)
             new |= wide or parameter is None
         if new:
             self._learns(head, found)
@@ -384,13 +407,13 @@ class Closing(Holding):
             wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
             if wide is None or type(slot[0]) is not int:
                 return
-            found[slot] = wide
+            found[slot] = _change(parameter in head.written, wide)
         self._learns(head, found)
 
     def _learns(self, head: Head, found: Known) -> None:
         """Notes what the variables of a loop are, and has the run made again if that is new."""
         known = self.states.get((head.frame.code, head.target), {})
-        joined = {slot: known.get(slot, False) or wide for slot, wide in found.items()}
+        joined = {slot: change | known.get(slot, change) for slot, change in found.items()}
         if found and not joined.items() <= known.items() and self.is_repeatable():
             self.states[head.frame.code, head.target] = {**known, **joined}
             raise Learned
@@ -472,7 +495,8 @@ class Closing(Holding):
                     return None
                 continue
             alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
-            value = self._as(parameter, leaf) if alike else None
+            flag = is_flag(head, slot, leaf.holder)
+            value = self._as(parameter, leaf, flag) if alike else None
             if value is None or not self._stays(head, slot, parameter, leaf):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
@@ -539,16 +563,35 @@ class Closing(Holding):
             return leaf.holder is head.written[parameter]
         return all(x() is not begun for x in self.written[head.wrote :])
 
-    def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
+    def _as(self, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""
         x, type = leaf.holder, parameter.type
         if leaf.value is None:
-            if builtin(x) is None or not type.weak or kind(type.dtype) != builtin(x):
-                return None
-            return self.trace.number(x, type, parameter.origin)
+            return self._number(parameter, x, flag)
         if not self._may_change(leaf):
             return None
         return leaf.value if self._same_type(leaf.value, type) else None
+
+    def _number(self, parameter: Value, x: Any, flag: bool) -> Value | None:
+        """A number of Python as what a parameter is; None of other types."""
+        type_ = parameter.type
+        wide = parameter in self.wide and type(x) is float
+        if wide and self.world.numbers.found(x) is not None:
+            return None
+        alike = builtin(x) == kind(type_.dtype) and (type_.weak or flag)
+        return self.trace.number(x, type_, parameter.origin) if wide or alike else None  # type: ignore[no-any-return]
+
+    def varied(self, head: Head, slot: int, x: Any) -> Any:
+        """What a variable holds within a turn: a number of Python as what it is in the next one."""
+        parameter = head.parameters.get((slot,))
+        if parameter is None or type(x) is Tensor or self.world.numbers.found(x) is not None:
+            return x
+        value = self._number(parameter, x, is_flag(head, (slot,), x))
+        if value is None:
+            return x
+        tensor = wrap(np.float64(x) if parameter.type == WIDE else x, (self.trace, value))
+        self.world.stands_for(tensor, x)
+        return tensor
 
     def _same_type(self, value: Value, type: Any) -> bool:
         sizes = self.trace.sizes
@@ -569,7 +612,8 @@ class Closing(Holding):
             same.found[head.index] = head.first
         for slot, parameter in head.parameters.items():
             leaf = head.before[slot]
-            if self._is_plain_number(leaf) and parameter.type.weak:
+            flag = is_flag(head, slot, leaf.holder)
+            if self._is_plain_number(leaf) and (parameter.type.weak or flag):
                 same.knows(parameter, leaf.holder)
         steps = [node for node in body if node not in head.further]
         if not same.sequences(steps, turn):
@@ -604,7 +648,7 @@ class Closing(Holding):
     def _is_plain_number(self, leaf: Leaf) -> bool:
         """Whether Python computes with what a variable holds, and nobody records it."""
         number = leaf.holder
-        return type(number) in (int, float) and self.world.numbers.found(number) is None
+        return type(number) in (int, float, bool) and self.world.numbers.found(number) is None
 
     def _begins(self, first: Value | Constant) -> Value:
         """What a loop begins with; a number is recorded before it."""
@@ -739,6 +783,16 @@ def _made_in(nodes: Sequence[Any]) -> set[Value]:
     return found
 
 
+def _change(written: bool, wide: bool) -> Change:
+    change = Change.WRITTEN if written else Change.BOUND
+    return change | Change.WIDENED if wide else change
+
+
+def is_flag(head: Head, slot: Slot, x: Any) -> bool:
+    """Whether a variable has a bool, and the function only asks whether it is true."""
+    return type(x) is bool and len(slot) == 1 and slot[0] in only_tested(head.frame.code)
+
+
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
-    return {int: "int", float: "float"}.get(type(x))
+    return {int: "int", float: "float", bool: "bool"}.get(type(x))

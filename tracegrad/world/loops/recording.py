@@ -526,9 +526,9 @@ class Loops(Closing):
 
     @property
     def done(self) -> tuple[int, ...]:
-        """What grows where a turn does more than to change variables."""
+        """What grows where a turn does more than to change variables and to write to arrays."""
         changes = sum(head.changes for head in self.heads.values())
-        places = len(self.places), len(self.written), len(self.lists.log)
+        places = len(self.places), len(self.lists.log)
         return self.changes, changes, len(self.walk.heads), *places
 
     def _begin(self, head: Head) -> None:

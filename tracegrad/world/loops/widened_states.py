@@ -1,14 +1,16 @@
 """What variables are at the beginning of a loop's turns, over all calls: a state that only widens.
 
-A turn that ends otherwise than it began tells of variables that other turns change, or that hold
-numbers of Python at first and NumPy's later. That is kept with the function, and the run is made
-again (`Learned`): from then on these variables are parameters of the loop from its first turn on.
-So all turns, and all calls, are ways through one loop, whichever of them they went first.
+A turn that ends otherwise than it began tells of variables that other turns change, whose arrays
+they write to, or that hold numbers of Python at first and NumPy's later. That is kept with the
+function, and the run is made again (`Learned`): from then on these variables are parameters of the
+loop from its first turn on. So all turns, and all calls, are ways through one loop, whichever of
+them they went first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import Flag, auto
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -21,8 +23,17 @@ from tracegrad.world.loops.loop_heads import Leaf, Slot
 WIDE = ArrayType("float64")
 """What a variable is that holds floats of Python and of NumPy."""
 
-Known: TypeAlias = "dict[Slot, bool]"
-"""The variables that turns change, and whether they are `WIDE`."""
+
+class Change(Flag):
+    """How turns change a variable."""
+
+    BOUND = auto()  # to something else
+    WRITTEN = auto()  # the array that it has, in place
+    WIDENED = auto()  # it is `WIDE`
+
+
+Known: TypeAlias = "dict[Slot, Change]"
+"""The variables that turns change."""
 
 States: TypeAlias = "dict[tuple[CodeType, int], Known]"
 
@@ -58,7 +69,7 @@ def type_of(leaf: Leaf) -> ArrayType | None:
     return _WEAK.get(type(leaf.holder))
 
 
-_WEAK = {float: weak("float"), int: weak("int")}
+_WEAK = {float: weak("float"), int: weak("int"), bool: weak("bool")}
 
 
 def is_in_float64(nodes: Iterable[Any]) -> bool:
