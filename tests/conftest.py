@@ -83,7 +83,7 @@ def pytest_collection_finish() -> None:
     """What collecting made stays until the end: the garbage collector need not look at it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 100)  # collections took a fifteenth of the tests' time
+    gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 
 
 @pytest.fixture(scope="session")

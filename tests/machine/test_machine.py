@@ -11,6 +11,8 @@ from io import StringIO
 import pytest
 
 from tracegrad.machine import ABSENT, Frame, Machine, Refused, World, refusal, watched
+from tracegrad.machine.decoding import decode
+from tracegrad.machine.liveness import live
 from tracegrad.machine.tracebacks import clean
 from tracegrad.machine.translation import translate
 
@@ -396,3 +398,18 @@ def test_a_generator_outlives_the_run_that_made_it():
 
 def test_absent_reads_well():
     assert repr(ABSENT) == "<absent>"
+
+
+def test_variables_that_a_turn_sets_before_it_reads_them_are_not_live():
+    def turns(given, b, c):
+        for a in given:
+            b = a + b
+        for first, second in given:
+            b, c = second, first * b
+        return b, c
+
+    instructions, _ = decode(turns.__code__)
+    heads = [i for i, step in enumerate(instructions) if step.name == "FOR_ITER"]
+    found = [live(turns.__code__)[i] for i in heads]
+    names = [{turns.__code__.co_varnames[slot] for slot in slots} for slots in found]
+    assert names == [{"given", "b", "c"}, {"b", "c"}]

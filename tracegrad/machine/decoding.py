@@ -25,6 +25,22 @@ class Instruction(NamedTuple):
     arg: int
     offset: int
 
+    @property
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """The instructions that it is, as (name, argument): CPython 3.13 has some that are two."""
+        if self.name not in _PAIRS:
+            return ((self.name, self.arg),)
+        first, second = _PAIRS[self.name]
+        return (first, self.arg >> 4), (second, self.arg & 15)
+
+
+_PAIRS = {
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST_BORROW", "LOAD_FAST_BORROW"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
+
 
 class Handler(NamedTuple):
     """Where an exception goes: the target's index, the stack's depth, `lasti` pushed or not."""

@@ -86,11 +86,13 @@ def following(instructions: list[Instruction], handlers: list[Handler | None], i
 def _before(
     instruction: Instruction, after: frozenset[int], every: frozenset[int]
 ) -> frozenset[int]:
-    name, arg, _ = instruction
-    if "FAST" not in name:
-        return after
-    if name not in _READS and name not in _WRITES:  # one that moves several: all may be read
-        return every
-    if name in _WRITES:
-        after = after - {arg}
-    return after | {arg} if name in _READS else after
+    for name, slot in reversed(instruction.parts):
+        if "FAST" not in name:
+            continue
+        if name not in _READS and name not in _WRITES:  # who knows: all may be read
+            return every
+        if name in _WRITES:
+            after = after - {slot}
+        if name in _READS:
+            after = after | {slot}
+    return after

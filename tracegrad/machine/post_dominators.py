@@ -138,14 +138,15 @@ def _of_region(
 ) -> Meeting | None:
     slots = set()
     for i in region:
-        name, arg, _ = instructions[i]
+        name = instructions[i].name
         if handlers[i] is not None or name in _OF_CELLS:
             return None
         if back.get(i, target) != target or name == "FOR_ITER":
             return None
-        if "FAST" in name and name in _STORES:
-            slots.add(arg)
-        elif "FAST" in name and not name.startswith("LOAD_FAST"):
-            slots.update(range(len(slot_names(code))))
+        for part, slot in instructions[i].parts:
+            if part in _STORES:
+                slots.add(slot)
+            elif "FAST" in part and not part.startswith("LOAD_FAST"):
+                slots.update(range(len(slot_names(code))))
     read = live(code)[target] if target != RETURN else frozenset[int]()
     return Meeting(target, tuple(sorted(slots & read)))

@@ -484,7 +484,7 @@ def _name(frame: Any, slot: int) -> str | None:
     following = frame.index
     if frame.program.instructions[following].name.startswith("RETURN"):
         frame, following = frame.back, frame.back.index + 1 if frame.back else 0
-    name, arg, _ = frame.program.instructions[following] if frame else ("", 0, 0)
+    name, arg = frame.program.instructions[following].parts[0] if frame else ("", 0)
     return frame.program.slots[arg] if name == "STORE_FAST" else None
 
 

@@ -362,6 +362,8 @@ def _draw(world: World, callee: Any, operands: Operands, keywords: Keywords) -> 
             and operands[0] is not native_tables.GLOBAL_GENERATORS[0]
         )
     if not known:
+        if operands:
+            world.draws_from(operands[0])
         world.effect(_generator_of(world, operands) or f"{name_of_callable(callee)}()")
 
 

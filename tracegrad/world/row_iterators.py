@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from operator import length_hint
 from typing import Any
 from weakref import WeakMethod
 
@@ -181,6 +182,7 @@ def rows_in(x: Any) -> int | None:
     if type(x) is range:
         return len(x)
     if type(x) is Rows:
-        return x.length if x.numbers.__reduce__()[-1] == 0 and not x.taken else None
+        begins = length_hint(x.numbers) == x.length and not x.alone and not x.taken
+        return x.length if begins else None
     rows = rows_of(x)
     return None if rows is None else rows.length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class Outcome(StandIns):
         self._log: list[Done] = []
         self._printed = 0  # so many of the log were looked at for prints that are held back
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
+        self._drawn_from: dict[int, Callable[[], None]] = {}  # what puts generators back
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
 
@@ -259,8 +261,20 @@ class Outcome(StandIns):
             if done.operation is print or self._changed[id(done.operands[0])].moved
         ]
 
+    def draws_from(self, generator: Any) -> None:
+        """C code is about to draw: a run that is made again draws the same numbers."""
+        if isinstance(generator, np.random.RandomState):  # it keeps a number besides
+            state = generator.get_state()
+            self._drawn_from.setdefault(id(generator), partial(generator.set_state, state))
+            return
+        bits = getattr(generator, "bit_generator", generator)
+        if isinstance(bits, np.random.BitGenerator):
+            self._drawn_from.setdefault(id(bits), partial(setattr, bits, "state", bits.state))
+
     def take_back(self) -> None:
         """Puts back what stood at all places before the run."""
+        for restore in self._drawn_from.values():
+            restore()
         for guard, now in self._moved():
             store = store_of(guard, now, self._classes)
             if store.kind:

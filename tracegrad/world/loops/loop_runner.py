@@ -78,6 +78,23 @@ class Level:
     limb: Limb
     shown: Any = None  # what the function has in their place
 
+    def step_back(self) -> None:
+        """The number of this turn comes once more, in what the function is given anew."""
+        if self.numbers is not None:
+            left = left_of(self.numbers)
+            self.numbers = iter(range(left.start - left.step, left.stop, left.step))
+            self.shown = None
+
+
+def left_of(numbers: Any) -> range:
+    """The numbers that an iterator over a range has still to give.
+
+    CPython 3.11 keeps the range and counts what it gave, later versions keep what is left.
+    """
+    _, (kept,), given = numbers.__reduce__()
+    found: range = kept[given or 0 :]
+    return found
+
 
 class Walk:
     """Runs loops; `levels` are those that it stands in, the outermost first.

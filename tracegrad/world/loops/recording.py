@@ -50,7 +50,7 @@ from tracegrad.world.loops.loop_heads import (
     turn_of,
     whiles,
 )
-from tracegrad.world.loops.loop_runner import Level, Walk, as_now, untraced
+from tracegrad.world.loops.loop_runner import Level, Walk, as_now, left_of, untraced
 from tracegrad.world.loops.resumption import Keeper, Return, Seat
 from tracegrad.world.loops.short_turns import ShortTurns
 from tracegrad.world.loops.state_items import held
@@ -261,15 +261,13 @@ class Loops(Closing):
         instructions = frame.program.instructions
         self._leave(frame, frame.index)
         self.lists.list_for(frame, frame.index)
-        reduced: Any = iterator.__reduce__()
-        _, (numbers,), state = reduced
-        following = instructions[frame.index + 1]
+        following, slot = instructions[frame.index + 1].parts[0]
         name = "_"
-        if following.name == "STORE_FAST" and shown is iterator:
-            name = frame.program.slots[following.arg]
+        if following == "STORE_FAST" and shown is iterator:
+            name = frame.program.slots[slot]
         if shown is not iterator:
             name = "i"
-        head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
+        head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
         head.counted, head.follows = counted, follows is not None
         head.told = follows[1] if follows else self.lengths.counted.told(iterator)
         head.ends = None if head.told else self.lengths.ends(iterator, head.numbers)
@@ -724,8 +722,7 @@ class Loops(Closing):
         outer = walk.levels[0]
         del walk.levels[1:], self.trace.builder.nodes[outer.entered :]
         self.trace.builder.append(Entry(outer.cycle, False))
-        if outer.numbers is not None:
-            outer.numbers.__setstate__(outer.numbers.__reduce__()[2] - 1)
+        outer.step_back()
         index = self._return(outer.head.seat)
         self._settle(outer.head)
         return index

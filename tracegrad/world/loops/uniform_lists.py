@@ -174,17 +174,18 @@ class Uniforms:
     def _targets(self, paths: Sequence[Path]) -> dict[Path, str]:
         """What a ``for`` calls what stands at these places of an item."""
         frame = self.loops.world.machine.frame
-        steps, slots = iter(frame.program.instructions[frame.index :]), frame.program.slots
+        instructions, slots = frame.program.instructions, frame.program.slots
+        steps = (part for x in instructions[frame.index :] for part in x.parts)
 
         def targets(path: Path) -> Iterator[tuple[Path, str]]:
-            step = next(steps)
-            if step.name == "UNPACK_SEQUENCE":
-                for i in range(step.arg):
+            name, arg = next(steps)
+            if name == "UNPACK_SEQUENCE":
+                for i in range(arg):
                     yield from targets((*path, i))
-            elif step.name == "STORE_FAST":
-                yield path, slots[step.arg]
+            elif name == "STORE_FAST":
+                yield path, slots[arg]
 
-        if next(steps).name != "FOR_ITER":
+        if next(steps)[0] != "FOR_ITER":
             return {}
         named = dict(targets(()))
         for start in sorted({path[:n] for path in named for n in range(len(path) + 1)}, key=len):
