@@ -124,6 +124,17 @@ def left_inside(x):
     return total
 
 
+def taken_over_at_times(x):
+    total, other = 0.0, 0.5
+    for i in range(len(x) - 1):
+        for j in range(i + 1, len(x)):
+            total += np.sin(x[j] - x[i])
+            for _ in range(i % 3):
+                other = total
+        total, other = other, total * 0.9
+    return total + other
+
+
 def table(x):
     n = len(x)
     ways = np.zeros((n + 1, n + 1))
@@ -243,6 +254,15 @@ def test_one_program_of_loops_has_the_bits_of_eager_runs(function):
 
 
 @pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
+def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
+    compiled = tg.value_and_grad(taken_over_at_times)
+    for n in (17, 12):
+        x = given(pair_energies, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, taken_over_at_times(x))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(taken_over_at_times), x)[1])
+
+
 def test_second_derivatives_have_the_bits_of_eager_runs(function):
     def slope(x):
         return np.sum(tg.grad(function)(x) * np.cos(x))

@@ -88,12 +88,17 @@ class CountedRanges:
             if all(x is not other for other in going):
                 self.look(x)
 
-    def told(self, iterator: Any) -> tuple[Value, Value] | None:
-        """The first number that an iterator gives and the one behind the last, as values."""
+    def told(self, iterator: Any, numbers: range) -> tuple[Value, Value] | None:
+        """The next number that an iterator gives and the one behind the last, as values.
+
+        Those that it has still to give are `numbers`.
+        """
         known = self.ends.get(id(iterator))
         if known is None:
             return None
-        return self._value(known[1]), self._value(known[2])
+        _, start, stop = known
+        passed = numbers.start - _number(start)
+        return self._value(start + passed if passed else start), self._value(stop)
 
     def _value(self, end: Any) -> Value:
         if type(end) is Tensor:

@@ -269,7 +269,7 @@ class Loops(Closing):
             name = "i"
         head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
         head.counted, head.follows = counted, follows is not None
-        head.told = follows[1] if follows else self.lengths.counted.told(iterator)
+        head.told = follows[1] if follows else self.lengths.counted.told(iterator, head.numbers)
         head.ends = None if head.told else self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
