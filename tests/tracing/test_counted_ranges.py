@@ -1,0 +1,339 @@
+"""Loops whose ranges depend on the number of a loop around stay loops, for all lengths.
+
+Of ``for i in range(n): for j in range(i)`` inner loops make none, one or many turns: one program
+has them all, forward and backward, with the bits of eager runs.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+
+
+def pair_energies(x):
+    n, energy = len(x), 0.0
+    for i in range(n - 1):
+        for j in range(i + 1, n):
+            energy += (x[i] - x[j]) ** 2
+    return energy
+
+
+def below(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            total = total + np.sin(x[i] - x[j])
+    return total
+
+
+def rest(x):
+    n, y = len(x), np.zeros(len(x))
+    for i in range(n):
+        for k in range(n - i):
+            y[i + k] += x[i] * x[k]
+    return np.sum(y**3)
+
+
+def downward(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, -1, -1):
+            total = 0.9 * total + x[j] * x[i - j]
+    return total
+
+
+def in_steps(x):
+    total = 0.0
+    for i in range(0, len(x), 2):
+        for j in range(i % 2, i, 3):
+            total = total * 0.5 + x[i] * x[j]
+        for j in range(len(x) - 1, i, -2):
+            total = total + np.cos(x[j])
+    return total
+
+
+def turned_round(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in reversed(range(i)):
+            total = 0.8 * total + x[i] * x[j]
+    return total
+
+
+def none_at_first(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i - 4):
+            total = total + x[i] * x[j]
+    return total
+
+
+def none_at_last(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, 5):
+            total = total + x[i] * x[j]
+    return total
+
+
+def two_in_a_turn(x):
+    total = 0.0
+    for i in range(len(x)):
+        part = 1.0
+        for j in range(i):
+            part = part * np.cos(x[j])
+        for j in range(i + 1, len(x)):
+            part = part + np.sin(x[j])
+        total = total + part * x[i]
+    return total
+
+
+def branching(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            d = x[i] - x[j]
+            if d > 0.1:
+                total = total + d * d
+            else:
+                total = total - np.sin(d)
+    return total
+
+
+def behind_a_look(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            for j in range(i):
+                total = total + x[i] * x[j]
+    return total
+
+
+def left_inside(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            if x[j] * x[i] > 1.0:
+                break
+            total = total + x[i] * x[j]
+    return total
+
+
+def taken_over_at_times(x):
+    total, other = 0.0, 0.5
+    for i in range(len(x) - 1):
+        for j in range(i + 1, len(x)):
+            total += np.sin(x[j] - x[i])
+            for _ in range(i % 3):
+                other = total
+        total, other = other, total * 0.9
+    return total + other
+
+
+def table(x):
+    n = len(x)
+    ways = np.zeros((n + 1, n + 1))
+    ways[0, 0] = 1.0
+    for i in range(1, n + 1):
+        for j in range(1, i + 1):
+            ways[i, j] = ways[i - 1, j - 1] * x[i - 1] + ways[i - 1, j]
+    return np.sum(ways[n])
+
+
+def by_rows(x):
+    total = 0.0
+    for i, row in enumerate(x):
+        for j in range(i):
+            total = total + row * x[j]
+    return total
+
+
+def forces(r):
+    force = np.zeros(r.shape)
+    for i in range(len(r)):
+        for j in range(i):
+            d = r[i] - r[j]
+            d = d / (np.sum(d * d) + 0.1)
+            force[i] += d
+            force[j] -= d
+    return np.sum(force * force * r)
+
+
+def cholesky(a):
+    n = a.shape[0]
+    low = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            s = a[i, j]
+            for k in range(j):
+                s = s - low[i, k] * low[j, k]
+            if i == j:
+                low[i, j] = np.sqrt(s)
+            else:
+                low[i, j] = s / low[j, j]
+    return np.sum(np.sin(low))
+
+
+def elimination(a):
+    n, u = a.shape[0], a * 1.0
+    for k in range(n):
+        for i in range(k + 1, n):
+            m = u[i, k] / u[k, k]
+            for j in range(k, n):
+                u[i, j] = u[i, j] - m * u[k, j]
+    return np.sum(np.log(np.abs(u[0])))
+
+
+def gram_schmidt(a):
+    n, q = a.shape[0], np.zeros(a.shape)
+    for i in range(n):
+        v = a[i]
+        for j in range(i):
+            v = v - (q[j] @ v) * q[j]
+        q[i] = v / np.sqrt(v @ v)
+    return np.sum(np.cos(q))
+
+
+def solved_upward(a):
+    n, y = a.shape[0], np.zeros(a.shape[0])
+    for i in range(n - 1, -1, -1):
+        s = 0.0
+        for j in range(i + 1, n):
+            s += a[i, j] * y[j]
+        y[i] = (1.0 - s) / a[i, i]
+    return np.sum(y * y)
+
+
+OF_VECTORS = [
+    *(pair_energies, below, rest, downward, in_steps, turned_round, none_at_first, none_at_last),
+    *(two_in_a_turn, branching, behind_a_look, left_inside, table, by_rows),
+]
+OF_MATRICES = [forces, cholesky, elimination, gram_schmidt, solved_upward]
+LENGTHS = (16, 21, 16, 17)
+
+
+def given(function, n):
+    random = np.random.default_rng(n)
+    if function in OF_VECTORS:
+        return random.standard_normal(n)
+    m = random.standard_normal((n, n))
+    return m @ m.T + n * np.eye(n)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def eagerly(transformed, x):
+    before, tg.config.compile = tg.config.compile, False
+    try:
+        return transformed(x)
+    finally:
+        tg.config.compile = before
+
+
+@pytest.mark.parametrize("function", [*OF_VECTORS, *OF_MATRICES])
+def test_one_program_of_loops_has_the_bits_of_eager_runs(function):
+    compiled = tg.value_and_grad(function)
+    for n in LENGTHS:
+        x = given(function, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, function(x.copy()))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(function), x)[1])
+    assert compiled.cache_info().versions == 1
+    assert "loops that are unrolled" not in compiled.explain()
+    assert len(str(compiled.source()).splitlines()) < 130
+
+
+@pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
+def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
+    compiled = tg.value_and_grad(taken_over_at_times)
+    for n in (17, 12):
+        x = given(pair_energies, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, taken_over_at_times(x))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(taken_over_at_times), x)[1])
+
+
+def test_second_derivatives_have_the_bits_of_eager_runs(function):
+    def slope(x):
+        return np.sum(tg.grad(function)(x) * np.cos(x))
+
+    x = given(function, 12)
+    compiled = tg.grad(slope)
+    assert_same_bits(compiled(x), eagerly(tg.grad(slope), x))
+
+
+def test_an_inner_range_reads_as_one_would_write_it():
+    compiled = tg.value_and_grad(pair_energies)
+    compiled(given(pair_energies, 12))
+    source = str(compiled.source())
+    assert "for j in range(i + 1, x.size):" in source
+    assert "for j in reversed(range(i + 1, x.size)):" in source
+
+
+def test_a_range_that_something_else_reads_is_looked_at():
+    def counts(x):
+        total = 0.0
+        for i in range(len(x)):
+            numbers = range(i)
+            total = total + x[i] * len(numbers)
+            for j in numbers:
+                total = total + x[j]
+        return total
+
+    compiled = tg.compile(counts)
+    for n in (12, 9):
+        x = given(pair_energies, n)
+        assert_same_bits(compiled(x), counts(x))
+
+
+def test_a_list_that_an_inner_loop_fills_is_right():
+    def sums(x):
+        total = 0.0
+        for i in range(1, len(x)):
+            row = []
+            for j in range(i):
+                row.append(x[j] * x[i])
+            total = total + np.sum(np.stack(row)) * i
+        return total
+
+    compiled = tg.value_and_grad(sums)
+    for n in (12, 14):
+        x = given(pair_energies, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, sums(x))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(sums), x)[1])
+
+
+@pytest.mark.parametrize("backend", ["numba", "jax"])
+@pytest.mark.parametrize("function", [pair_energies, solved_upward])
+def test_other_targets(function, backend):
+    pytest.importorskip(backend)
+    x = given(function, 10)
+    value, gradient = tg.value_and_grad(function, backend=backend)(x)
+    np.testing.assert_allclose(value, function(x), rtol=1e-6)
+    np.testing.assert_allclose(
+        gradient, eagerly(tg.value_and_grad(function), x)[1], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_exported_files_have_the_loops(tmp_path):
+    compiled = tg.value_and_grad(cholesky)
+    compiled(given(cholesky, 12))
+    path = tmp_path / "made.py"
+    compiled.export(path)
+    scope: dict[str, object] = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    made = scope["cholesky"]
+    for n in (12, 15):
+        x = given(cholesky, n)
+        assert_same_bits(made(x), compiled(x))
