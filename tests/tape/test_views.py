@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from numpy_cases import OPERANDS, calls, flat, used
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, ConversionError, GradientError
+from tracegrad.errors import ArgumentError, GradientError, RecompileWarning
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.views import place_of
 
@@ -418,10 +418,8 @@ def test_arrays_that_the_function_makes_take_recorded_values() -> None:
         y[0] = x[0]
         return np.sum(bound(2.0))
 
-    with pytest.raises(ConversionError) as caught:
-        tg.grad(held)(np.ones(3))
-    last = str(caught.value).splitlines()[-1]
-    assert "y[0] = x[0]" in last and "tg.zeros" in last and "np.zeros_like" in last
+    with pytest.warns(RecompileWarning, match="others may hold"):
+        assert tg.grad(held)(np.ones(3)).tolist() == [2.0, 0.0, 0.0]
 
 
 def test_containers_that_are_changed_are_the_callers() -> None:
