@@ -262,23 +262,6 @@ def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
         assert_same_bits(gradient, eagerly(tg.value_and_grad(taken_over_at_times), x)[1])
 
 
-def test_inner_loops_may_be_short_up_to_the_last_turn():
-    def filled(x):
-        n = len(x)
-        g = np.zeros((n, n))
-        for i in range(n - 1):
-            for j in range(i % 3):
-                g[n - 1 - j] = 0.5 * g[n - 1 - i] + x
-        return np.sum(np.sin(g))
-
-    compiled = tg.value_and_grad(filled)
-    for n in (17, 20, 16):
-        x = given(pair_energies, n)
-        value, gradient = compiled(x)
-        assert_same_bits(value, filled(x))
-        assert_same_bits(gradient, eagerly(tg.value_and_grad(filled), x)[1])
-
-
 @pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
 def test_second_derivatives_have_the_bits_of_eager_runs(function):
     def slope(x):

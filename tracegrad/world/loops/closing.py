@@ -291,9 +291,8 @@ class Closing(Holding):
             builder.call(length, (), index.origin, size=size)
             builder.append(replace(builder.nodes.pop(), results=(index,)))
         else:
-            number = head.numbers.start + turn * head.numbers.step  # of the last turn, it has none
-            after = [*counted(after, builder, index, number)]
-            builder.append(Constant(number, index))
+            after = [*counted(after, builder, index, head.numbers[turn])]
+            builder.append(Constant(head.numbers[turn], index))
         for known in after:
             builder.append(known)
 
