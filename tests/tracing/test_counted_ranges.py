@@ -253,6 +253,7 @@ def test_one_program_of_loops_has_the_bits_of_eager_runs(function):
     assert len(str(compiled.source()).splitlines()) < 130
 
 
+@pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
 def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
     compiled = tg.value_and_grad(taken_over_at_times)
     for n in (17, 12):
@@ -262,7 +263,6 @@ def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
         assert_same_bits(gradient, eagerly(tg.value_and_grad(taken_over_at_times), x)[1])
 
 
-@pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
 def test_second_derivatives_have_the_bits_of_eager_runs(function):
     def slope(x):
         return np.sum(tg.grad(function)(x) * np.cos(x))
