@@ -19,7 +19,6 @@ from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
 from tracegrad.world.arrays_of_lengths import MAKERS, made
-from tracegrad.world.loops.counted_ranges import CountedRanges
 from tracegrad.world.row_iterators import Items, Rows, rows_in
 
 INT = weak("int")
@@ -122,7 +121,6 @@ class Lengths:
         self.any = False
         self.made = False  # an array of a length that is not looked at
         self.ranges: dict[int, tuple[Any, Dim, Dim]] = {}  # by id, and iterators over them
-        self.counted = CountedRanges(loops)
 
     def of(self, dim: Dim, number: int) -> int:
         """The int that Python gets for a length."""
@@ -165,12 +163,11 @@ class Lengths:
 
     def fix_range(self, x: Any) -> None:
         """How many numbers a range, or what goes through it, has is looked at."""
-        self.counted.look(x)
         _, start, stop = self.ranges.get(id(x), (None, 0, 0))
         self.fix(start)
         self.fix(stop)
 
-    def _begins(self, start: Dim, stop: Dim, step: int) -> None:
+    def _begins(self, start: Dim, stop: Dim) -> None:
         """A loop may begin whose turns only data tell: whether it has enough of them is looked at.
 
         No guard can be about such a length, for it is known when the program has run so far.
@@ -180,7 +177,7 @@ class Lengths:
         if not self._is_of_data(turns):
             return
         count: Any = wrap(sizes.value(turns), (self.trace, self.value(turns)))
-        if not count >= _least(step):
+        if not count >= FEWEST:
             self.fix(start)
             self.fix(stop)
 
@@ -198,9 +195,6 @@ class Lengths:
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
-        if operation is range and not keywords and any(map(self.loops.counts, operands)):
-            self.any = True
-            return self.counted.made([self._tensor(x) for x in operands]), None
         if not self.any:
             return None
         if operation is operator.getitem or operation is operator.setitem:
@@ -222,10 +216,8 @@ class Lengths:
             array = made(self, operation, operands, keywords)
             if array is not None:
                 return array, None
-        if operation is reversed and self._by_one(operands[0]):
+        if operation is reversed and id(operands[0]) in self.ranges:
             return self._reversed(operands[0]), None
-        if operation is reversed and operands[0] in self.counted:
-            return self.counted.reversed(operands[0]), None
         if operation is zip or operation is enumerate or operation is slice:
             return None  # loops go through these, an index is made of it
         if operation is operator.getitem and self.loops.lists.filled(operands[0]) is not None:
@@ -310,24 +302,18 @@ class Lengths:
             return range(*map(self.looked, operands))
         dims = [getattr(x, "dim", x) for x in operands]
         step = numbers[2] if len(numbers) > 2 else 1
-        if step == 0 or (type(operands[-1]) is Length and len(operands) > 2):
+        if step not in (1, -1) or (type(operands[-1]) is Length and len(operands) > 2):
             return range(*map(self.looked, operands))
         made = range(*numbers)
         start, stop = (0, dims[0]) if len(dims) == 1 else dims[:2]
-        least, most = (start, stop) if step > 0 else (stop, start)
-        self._begins(least, most, abs(step))
+        self._begins(*((start, stop) if step > 0 else (stop, start)))
         self.ranges[id(made)] = made, start, stop
         return made
-
-    def _by_one(self, x: Any) -> bool:
-        """Whether something is a range of numbers without gaps whose ends lengths tell."""
-        return id(x) in self.ranges and type(x) is range and abs(x.step) == 1
 
     def _reversed(self, x: range) -> Any:
         _, start, stop = self.ranges[id(x)]
         made = reversed(x)
         self.ranges[id(made)] = made, add(stop, -x.step), add(start, -x.step)
-        self.loops.makes(made)
         return made
 
     def go_along(self, rows: Rows, counted: bool) -> None:
@@ -338,7 +324,7 @@ class Lengths:
         alike = fewest is not None and sizes.value(fewest) == rows.length
         alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)
         if self.free and fewest is not None and alike:
-            self._begins(0, fewest, 1)
+            self._begins(0, fewest)
             ends = (add(fewest, -1), -1) if rows.down else (0, fewest)
             self.ranges[id(rows.numbers)], self.any = (rows.numbers, *ends), True
         else:
@@ -362,9 +348,6 @@ class Lengths:
 
     def _rows_in(self, x: Any) -> Any:
         """How many rows there are."""
-        if type(x) is range and not self._by_one(x):
-            self.fix_range(x)
-            return rows_in(x)
         known = self.ranges.get(id(x.numbers if type(x) is Rows else x))
         if known is not None:
             _, start, stop = known
@@ -379,14 +362,12 @@ class Lengths:
         if id(x) in self.ranges:
             _, start, stop = self.ranges[id(x)]
             self.ranges[id(iterator)] = iterator, start, stop
-        self.counted.goes_through(iterator, x)
 
     def _meets(self, x: Any) -> bool:
         return type(x) is Length or self.loops.is_recorded(x)
 
     def returned(self, x: Any) -> Any:
         """What the function returns has ints in place of lengths."""
-        self.counted.look_at_unused()
         if not self.any or all(type(leaf) is not Length for leaf in flatten(x)[0]):
             return x
         return map_tree(self.looked, x)
@@ -424,15 +405,9 @@ class Lengths:
         sizes = self.trace.sizes
         of = sizes.resolve(minus(stop, start) if step > 0 else minus(start, stop))
         if isinstance(of, Size) and not self._is_of_data(of):
-            least = _least(abs(step))
-            pair = size_of(SliceLength(of, None, least, None)), least
+            pair = size_of(SliceLength(of, None, FEWEST, None)), FEWEST
             if pair not in sizes.guards:
                 sizes.guards.append(pair)
 
 
-def _least(step: int) -> int:
-    """How far the ends of a range are apart that has enough numbers."""
-    return (FEWEST - 1) * step + 1
-
-
-_HOLDING = frozenset({Length, tuple, list, dict, slice, range, type(iter(range(0))), Rows})
+_HOLDING = frozenset({Length, tuple, list, dict, slice, range, Rows})

@@ -279,7 +279,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             return self._sweep(path, at - 1, self._entered(loop, cts), finish)
 
         again = loop.label in self.again
-        count = self._count(loop, self.facts[loop.label], in_turn)
+        count = self._count(loop, self.facts[loop.label], in_turn, again)
         if not again or self.dry:
             return self._turns(loop, count, cts, before_the_loop, 0)
         counter = loop.counter

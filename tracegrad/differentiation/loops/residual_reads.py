@@ -28,11 +28,10 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.sizes import Dim, Sizes, mul, symbols
+from codegen.sizes import Dim, Sizes, mul
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts
-from tracegrad.differentiation.loops.row_numbers import at_least
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.python_lists import item, least, length, list_item, most
@@ -40,7 +39,7 @@ from tracegrad.ops.shape.indexing import element, gather, getitem_basic
 
 FREE = frozenset({getitem_basic, element, gather, list_item})
 """Ops that are computed again in the backward, where what they read is at hand."""
-COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least, most, length})
+COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least, most})
 """Ops on numbers of turns, which are free as well."""
 
 LEAST = 7
@@ -146,16 +145,9 @@ class Reading:
         if not isinstance(made, Call):
             return False
         counts = made.op in COUNTING and made.results[0].type == INT
-        if not counts and (made.op not in FREE or self._needs_copies(facts, made)):
+        if not counts and made.op not in FREE:
             return False
         return all(self._is_free(facts, v) for v in made.operands)
-
-    def _needs_copies(self, facts: Facts, read: Call) -> bool:
-        """Whether an array is kept whole in turns of a loop around for the elements of one line."""
-        array, item = read.operands[0], read.results[0]
-        if array.type.ndim - item.type.ndim < 2:
-            return False
-        return any(not self._is_free(other, array) for other in facts.around)
 
     def _again(
         self, facts: Facts, k: Number, way: int, made: Any, new: dict[Value, Value]
@@ -189,7 +181,7 @@ class Reading:
             value = self._call(add, value, first, origin=origin)
         return value
 
-    def _count(self, loop: Loop, facts: Facts, in_turn: bool) -> Number:
+    def _count(self, loop: Loop, facts: Facts, in_turn: bool, again: bool) -> Number:
         """How many whole turns there were, on a path that leaves the loop so."""
         counter = loop.counter
         if counter is not None:
@@ -198,28 +190,28 @@ class Reading:
                 return Number(None, len(range(start.value, stop.value, counter.step)))  # type: ignore[arg-type]
             whole = None if in_turn else self._turns_of(counter)
             if whole is not None:
+                assert whole.value is not None
+                self.counted[whole.value] = whole.plus
                 return whole
-            return self._difference(counter, counter.index if in_turn else counter.stop, in_turn)
+            if in_turn and start is not None:
+                done = Number(counter.index, -start.value)  # type: ignore[operator,arg-type]
+                if counter.step != 1:
+                    step = self._number(counter.step)
+                    done = Number(self._call(floor_divide, self._written(done), step))
+                return done
+        if again and counter is not None:
+            last = counter.index if in_turn else counter.stop
+            done = Number(last, 0, counter.start if start is None or start.value else None)
+            if counter.step != 1:  # the last one may be shorter
+                done = done if in_turn else done + (counter.step - 1)
+                step, origin = self._number(counter.step), Origin("count", True)
+                origin = replace(origin, section="backward")
+                done = Number(self._call(floor_divide, self._written(done), step, origin=origin))
+            return done
         if facts.count is None:
             origin = replace(loop.origin, name="turns", final=True)
             facts.count = facts.keeps(Value(INT, origin))
         return Number(facts.count)
-
-    def _difference(self, counter: Counter, last: Value, in_turn: bool) -> Number:
-        """How many numbers there are before the last one; none where that is less than 0."""
-        start, step = self.graph.constant(counter.start), abs(counter.step)
-        if counter.step < 0:
-            done = Number(self._call(subtract, counter.start, last))
-        elif start is None:
-            done = Number(last, 0, counter.start)
-        else:
-            done = Number(last, -start.value)  # type: ignore[operator,arg-type]
-        if step == 1:
-            return done
-        done = done if in_turn else done + (step - 1)  # the last one may be shorter
-        origin = replace(Origin("count", True), section="backward")
-        by = self._number(step)
-        return Number(self._call(floor_divide, self._written(done), by, origin=origin))
 
     def _turns_of(self, counter: Counter) -> Number | None:
         """The number of turns, where lengths tell it: see `LEAST`."""
@@ -238,12 +230,7 @@ class Reading:
         more = -first if isinstance(first, int) else 0
         size = last if isinstance(first, int) else add_dims(last, mul([-1, first]))
         origin = Origin(section="backward")
-        number = self.reverse.builder.call(length, (), origin, size=size)[0]
-        sizes = self.graph.sizes
-        of_data = not symbols(size).isdisjoint(sizes.data)
-        if of_data or at_least(add_dims(size, more), LEAST, sizes):
-            self.counted[number] = more
-        return Number(number, more)
+        return Number(self.reverse.builder.call(length, (), origin, size=size)[0], more)
 
     def _least(self, count: Number) -> int:
         """So many turns there are at least."""

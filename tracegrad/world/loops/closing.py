@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, Size, add, slice_length
+from codegen.sizes import Dim, Size, add
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live, only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
@@ -53,7 +53,6 @@ class Closing(Holding):
     walk: Walk
     lists: Any
     lengths: Any
-    short: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     closed: list[Head]
@@ -109,7 +108,7 @@ class Closing(Holding):
                 head.why = f"others have the array too that {called(head, slot)} becomes"
                 return False
             changed[slot] = leaf
-        if head.told is not None and len(self.lists.log) > head.logged:
+        if head.follows is not None and len(self.lists.log) > head.logged:
             return False
         head.next_index = None if head.index is None else self._new_index(head)
         if head.index is not None:
@@ -282,9 +281,9 @@ class Closing(Holding):
         after = builder.nodes[at:]
         del builder.nodes[at:]
         first = self.trace.sizes.resolve(head.ends[0]) if head.ends is not None else 0
-        if head.told is not None:
+        if head.follows is not None:
             step = builder.constant(turn * head.numbers.step, INT)
-            builder.call(add_values, (head.told[0], step), index.origin)
+            builder.call(add_values, (head.follows[0], step), index.origin)
             builder.append(replace(builder.nodes.pop(), results=(index,)))
         elif isinstance(first, Size):
             size = add(first, turn * head.numbers.step)
@@ -312,18 +311,8 @@ class Closing(Holding):
         counter = None
         numbers = head.numbers
         apart = head.target in self.apart.get(head.frame.code, ())
-        earlier = None if apart else self.short.before(head)
-        first = None
-        if earlier is None and not (apart or head.whole):
-            first = self._first_turn(head, body, arguments)
-        known = earlier is not None or first is not None or head.whole
-        if head.counted and not self._may_be_counted(head, known):
-            self._learn_of_first(head, body)
-            return None
-        if earlier is not None:
-            given = self.short.begin(head, earlier)
-            numbers = head.numbers
-        elif head.whole:
+        first = None if apart or head.whole else self._first_turn(head, body, arguments)
+        if head.whole:
             given = tuple([head.arguments[p] for p in self._all(head)])
             del nodes[head.begin :]
         elif first is None:  # it is another one
@@ -349,22 +338,9 @@ class Closing(Holding):
             body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
         head.cycle, self.walk.heads[cycle] = cycle, head
-        self.lengths.counted.closed(head.iterator)
         self.closed.append(head)
         self._forget(body)
         return cycle
-
-    def _may_be_counted(self, head: Head, from_the_first: bool) -> bool:
-        """Whether a loop may make any number of turns, none too, which others count."""
-        if not from_the_first:
-            head.why = "its first turn, which may not be there, is another one"
-        elif head.collects or len(self.lists.log) > head.logged:
-            head.why = "it appends to a list, and others count its turns"
-        elif self.trace.sizes.data:
-            head.why = "others count its turns, and lengths depend on values"
-        else:
-            return True
-        return False
 
     def _learn(self, head: Head) -> None:
         """A turn ends otherwise than it began: what covers both is known in the next run.
@@ -433,8 +409,8 @@ class Closing(Holding):
 
     def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
         """The first number of a loop, and the one behind the last."""
-        if head.told is not None:
-            first, last = head.told
+        if head.follows is not None:
+            first, last = head.follows
             if head.peeled:
                 step = self.trace.builder.constant(head.numbers.step, INT)
                 (first,) = self.trace.builder.call(add_values, (first, step), first.origin)
@@ -452,8 +428,8 @@ class Closing(Holding):
         """How many turns a loop has from where it was first watched."""
         if head.ends is None:
             return len(head.numbers)
-        start, stop = head.ends if head.numbers.step > 0 else head.ends[::-1]
-        return slice_length(minus(stop, start), slice(None, None, abs(head.numbers.step)))
+        start, stop = head.ends
+        return minus(stop, start) if head.numbers.step > 0 else minus(start, stop)
 
     def _all(self, head: Head) -> list[Value]:
         return list(head.arguments)
@@ -464,20 +440,17 @@ class Closing(Holding):
         looks = [node.origin for node in body if isinstance(node, Check)]
         return replace(looks[-1], name=None, final=False) if looks else Origin()
 
-    def _ending(self, head: Head, at: int, short: bool = False) -> tuple[Value, ...] | None:
+    def _ending(self, head: Head, at: int) -> tuple[Value, ...] | None:
         """The arguments of the next turn; None where this one does not end as it began.
 
-        It begins at a node, and may be `short`: an inner loop in it may have made too few turns.
+        It begins at a node.
         """
         nodes = self.trace.builder.nodes[at:]
-        if head.short and not short:
-            head.why = "an inner loop that is not closed makes another number of turns in each"
-            return None
         rows = self.lists.ending(head, nodes)
         if rows is None:
             head.why = "a turn does not append once to each list"
             return None
-        if not short and not self._returns(head, nodes):
+        if not self._returns(head, nodes):
             head.why = "a value is looked at where the function cannot be put back to"
             return None
         self._let_go(head, head.begun)

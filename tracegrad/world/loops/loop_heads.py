@@ -57,14 +57,6 @@ class Leaf:
         return Leaf(holder, None if self.value is None else holder._traced[1])
 
 
-@dataclass(frozen=True, eq=False)
-class Beginning:
-    """What parameters were where the turns of a closed loop began to be run, and the numbers."""
-
-    values: Mapping[Value, Any]
-    numbers: range
-
-
 @dataclass(eq=False)
 class Head:
     """The beginning of a loop in a frame that runs."""
@@ -76,13 +68,6 @@ class Head:
     numbers: range = range(0)
     name: str = ""
     ends: Any = None  # the first number and the one behind the last, where lengths tell them
-    counted: bool = False  # others count how many turns it makes, which may be none
-    short: int = 0  # so many loops in the turn were not closed, maybe for want of turns
-    around: dict[Any, int] = field(default_factory=dict)  # `short` of others when it began
-    start_of: dict[Slot, Any] = field(default_factory=dict)  # what `before` held, as it was then
-    begins: Beginning | None = None  # where its turns are run from, once it is closed
-    rewinds: bool = False  # they are run from there once more
-    skipped: bool = False  # one of them was not recorded, for an inner loop had too few
     index: Value | None = None  # the number, in the turn that is being recorded
     first: Value | None = None  # in the turn before
     start: int = 0  # the node that turn begins with
@@ -107,8 +92,7 @@ class Head:
     further: set[Any] = field(default_factory=set)  # nodes that do so
     next_index: Any = None  # the number in the turn that is about to be recorded
     peeled: bool = False  # a turn stands before the loop
-    told: Any = None  # the first number and the one behind the last, as values that others made
-    follows: bool = False  # it is the rest of a loop that others began
+    follows: Any = None  # the first number and the one behind the last, of what others began
     whole: bool = False  # the first turn is recorded over parameters: which these are was known
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began

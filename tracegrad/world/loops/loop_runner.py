@@ -34,15 +34,6 @@ def untraced(x: Any) -> Any:
     return tensor
 
 
-def as_now(x: Any) -> Any:
-    """The same Tensor, which keeps what it is now when that one is written to."""
-    if type(x) is not Tensor or x._node is LEAF:
-        return x
-    now = wrap(x._array)
-    now._node = x._node
-    return now
-
-
 class Held:
     """The items of a list, as turns that are run read them."""
 

@@ -50,9 +50,8 @@ from tracegrad.world.loops.loop_heads import (
     turn_of,
     whiles,
 )
-from tracegrad.world.loops.loop_runner import Level, Walk, as_now, left_of, untraced
+from tracegrad.world.loops.loop_runner import Level, Walk, left_of, untraced
 from tracegrad.world.loops.resumption import Keeper, Return, Seat
-from tracegrad.world.loops.short_turns import ShortTurns
 from tracegrad.world.loops.state_items import held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import say, statement
@@ -91,7 +90,6 @@ class Loops(Closing):
         self.fixed = False  # the run has done something that cannot be done twice
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)
-        self.short = ShortTurns(self)
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
         self.patience: int | None = None  # so many turns are unrolled, if not any number
@@ -243,20 +241,16 @@ class Loops(Closing):
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         follows = self.following.pop(id(iterator), None)
-        counted = iterator in self.lengths.counted
         if type(iterator) is not RANGE:
             if operator.length_hint(iterator) >= FEWEST:
                 self._goes_unseen(iterator)
             return None
-        fewest = 1 if counted or self.short.has(iterator) else FEWEST
-        if follows is None and operator.length_hint(iterator) < fewest:
-            self.lengths.counted.look(iterator)
+        if follows is None and operator.length_hint(iterator) < FEWEST:
             return None
         frame = self.world.machine.frame
         if not self._is_first(frame, shown):
             if follows is not None:
                 self._lacks("the rest of a loop")
-            self.lengths.counted.look(iterator)
             return None
         instructions = frame.program.instructions
         self._leave(frame, frame.index)
@@ -268,9 +262,8 @@ class Loops(Closing):
         if shown is not iterator:
             name = "i"
         head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
-        head.counted, head.follows = counted, follows is not None
-        head.told = follows[1] if follows else self.lengths.counted.told(iterator, head.numbers)
-        head.ends = None if head.told else self.lengths.ends(iterator, head.numbers)
+        head.follows = None if follows is None else follows[1]
+        head.ends = None if follows else self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
@@ -353,7 +346,6 @@ class Loops(Closing):
         """The run ends: what is still open is of the values that it had."""
         for head in reversed([*self.heads.values()]):
             self._settle(head)
-        self.short.finish()
 
     def _settle(self, head: Head) -> None:
         """A loop is left: a turn that stands for no others is one of the numbers that it had."""
@@ -364,16 +356,13 @@ class Loops(Closing):
             self.trace.read("a list that a loop was left with before its last turn")
             self.refused = True
             self._unrolled(head, "it is left before its last turn, with a list that turns fill")
-        if head.skipped:
-            self.short.lack_a_way(head)
         self.lists.forget(head)
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
-            if head.follows:
+            if head.follows is not None:
                 self._lacks("the last turns of a loop")
-            if not self.short.has(head.iterator):
-                self.lengths.fix_range(head.iterator)
+            self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
             elif head.index is not None:
@@ -487,10 +476,8 @@ class Loops(Closing):
             return target
         if head.cycle is not None:
             return self._again(head)
-        self.lengths.counted.look_at_unused([x.iterator for x in self.heads.values()])
-        self.short.end(head)
         if not head.open:
-            if head.short or not self._open(head):
+            if not self._open(head):
                 self._give_up(head)
             return target
         cycle = self._close(head)
@@ -533,16 +520,11 @@ class Loops(Closing):
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
         head.logged = len(self.lists.log)
-        head.around = {other: other.short for other in self.heads.values() if other is not head}
         head.before = self._variables(head)
-        head.start_of = {slot: as_now(leaf.holder) for slot, leaf in head.before.items()}
         head.marks = self._marks(head)
 
     def _give_up(self, head: Head) -> None:
         """A turn stands for no others; after some of them the loop stays unrolled from here on."""
-        if self.short.notes(head):
-            self._settle(head)
-            return
         key = head.frame.code, head.target
         self.tried[key] = self.tried.get(key, 0) + 1
         why = head.why or "its turns are not alike"
@@ -621,9 +603,8 @@ class Loops(Closing):
 
     def _run(self, head: Head) -> int:
         """Runs what was recorded until nobody knows how it goes on; where the frame does."""
-        slots = head.parameters.items()
-        values = {parameter: untraced(held(head.frame, slot)) for slot, parameter in slots}
-        self.walk.values.update(self.short.beginning(head, values))
+        for slot, parameter in head.parameters.items():
+            self.walk.values[parameter] = untraced(held(head.frame, slot))
         return self._walk(False)
 
     def goes_on(self, meet: Meet, tensors: Sequence[Tensor]) -> int:
@@ -708,7 +689,7 @@ class Loops(Closing):
         self.heads = {key: other for key, other in self.heads.items() if other is not head}
         head.frame = frames[head.depth - self.walk.levels[0].head.depth]
         self.heads[id(head.frame), head.target] = head
-        head.wrote, head.changes, head.short = len(self.written), 0, 0
+        head.wrote, head.changes = len(self.written), 0
         head.marks = self._marks(head)
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
@@ -750,8 +731,6 @@ class Loops(Closing):
         if cycle is None or level is None:
             self._refuse(head, "a loop that it left")
             return head.target
-        if self.short.skips(level):
-            return self._run(head)
         arguments = self._ending(head, level.entered + 1)
         whole = tuple(nodes[level.entered + 1 :])
         body = None if arguments is None else self._without_test(cycle, whole, arguments)
@@ -766,7 +745,6 @@ class Loops(Closing):
         del self.walk.levels[self.walk.levels.index(level) + 1 :], nodes[level.entered + 1 :]
         self._add(cycle, Way(body, arguments))
         self._forget(body)
-        head.rewinds = head.skipped
         return self._run(head)
 
     def _follow(self, level: Level) -> bool:

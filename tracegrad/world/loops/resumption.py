@@ -162,8 +162,6 @@ class Keeper:
     def form(self, x: Any) -> Any:
         """How an object is made again; the object itself where it stays."""
         kind = type(x)
-        if kind is range and x in self.loops.lengths.counted:
-            raise Unknown
         if kind in CONSTANT:
             return x
         if id(x) not in self.made:
@@ -175,8 +173,6 @@ class Keeper:
             return self._of_tensor(x) if self.loops.is_recorded(x) else x
         if id(x) in self.shown:
             return OfLoop(self.shown[id(x)], self._of_iterator(x))
-        if x in self.loops.lengths.counted:
-            raise Unknown
         if kind in ITERATORS or kind is Rows:
             return self._of_iterator(x)
         if is_tuple(x):
@@ -341,7 +337,6 @@ class Return:
             level.shown = level.numbers
             if head.goes is not None:
                 level.shown = head.shown.over(self.now(head.goes), level.numbers)
-            self.made[id(head.shown)] = level.shown
         return level.shown
 
     def _list(self, form: OfList) -> list[Any]:

@@ -157,8 +157,9 @@ class Uniforms:
         """
         if self.loops.differentiated:
             for head in self.loops.heads.values():
-                if k is head.index and (head.ends is not None or head.counted):
-                    self.loops.lengths.fix_range(head.iterator)
+                if k is head.index and head.ends is not None:
+                    self.loops.lengths.fix(head.ends[0])
+                    self.loops.lengths.fix(head.ends[1])
 
         def at(path: Path, x: Any) -> Any:
             if type(x) is not Tensor:
