@@ -17,7 +17,7 @@ Before::                                    After::
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -64,12 +64,21 @@ def _readers(graph: Graph, block: Block) -> Mapping[Value, Sequence[Reader]]:
         if not isinstance(node, Call):
             continue
         readers: list[Reader] = [(node, None)]
-        if not node.results[0].type.shape and len(node.results) == 1:
-            users = graph.users.get(node.results[0], ())
-            readers += [(user, node) for user in users if len(users) == 1]
+        for user in _takers(graph, node):
+            readers.append((user, node))
         for owner in {graph.owner[v] for v in node.operands}:
             table.setdefault(owner, []).extend(readers)
     return table
+
+
+def _takers(graph: Graph, node: Node) -> Iterator[Call]:
+    """Who takes a number that a call gives, for itself alone; who takes what is made of it."""
+    while isinstance(node, Call) and len(node.results) == 1 and not node.results[0].type.shape:
+        users = graph.users.get(node.results[0], ())
+        if len(users) != 1 or not isinstance(users[0], Call):
+            return
+        (node,) = users
+        yield node
 
 
 def _last_reader(

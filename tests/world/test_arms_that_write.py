@@ -182,3 +182,33 @@ def test_second_derivatives(function):
     _, forward = tg.jvp(tg.grad(f), (r,), (v,))
     np.testing.assert_allclose(product, forward, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(tg.hessian(f)(r) @ v, forward, rtol=1e-9, atol=1e-12)
+
+
+def flagged(path, weights):
+    total, found = 0.0, False
+    seen = np.zeros(len(path))
+    for t in range(1, len(path)):
+        gap = path[t] - path[t - 1]
+        if gap > 0.5:
+            seen[t] = weights[0] * gap
+            found = True
+        else:
+            seen[t] = weights[1] - gap
+        if found:
+            total = total + seen[t] ** 2
+    return total
+
+
+def test_what_is_made_of_a_gradient_is_made_before_it_is_cleared():
+    """Else each turn copies the gradient of the whole array."""
+    made = tg.value_and_grad(flagged, argnums=1)
+    for n in (12, 30):
+        path, weights = np.cumsum(np.linspace(-0.2, 1.3, n)), np.array([1.0, 0.5])
+        value, gradient = made(path, weights)
+        assert value == flagged(path, weights)
+        steps = [
+            (flagged(path, weights + d) - flagged(path, weights - d)) / 2e-6
+            for d in 1e-6 * np.eye(2)
+        ]
+        np.testing.assert_allclose(gradient, steps, rtol=1e-6)
+    assert "np.array(seen_bar" not in made.source()
