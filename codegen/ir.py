@@ -763,6 +763,14 @@ def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:
     return tuple([sizes.resolve(dim) for dim in type.shape]) if type.shape else ()
 
 
+def lengths_told(graph: Graph, value: Value) -> Iterator[str]:
+    """The symbols that the shape of a value tells as they are."""
+    for dim in dims_of(graph.sizes, value.type):
+        name = dim.symbol() if isinstance(dim, Size) else None
+        if name is not None:
+            yield name
+
+
 def symbols_printed(node: Node, sizes: Sizes) -> set[str]:
     """The symbols in the attributes that a call's text shows."""
     if not isinstance(node, Call) or not node.attributes:

@@ -17,7 +17,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -34,13 +34,12 @@ from codegen.ir import (
     Node,
     Trait,
     Value,
-    dims_of,
     inner_blocks,
+    lengths_told,
     symbols_printed,
     walk,
 )
 from codegen.passes.client import NO_CLIENT, Client
-from codegen.sizes import Size
 
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -74,7 +73,7 @@ class _Scope:
             if self.told is None:
                 self.told = {}
                 for value in self.values:
-                    for told in _lengths(self.graph, (value,)):
+                    for told in lengths_told(self.graph, value):
                         self.told.setdefault(told, value)
             found = self.told.get(name)
         return found
@@ -168,12 +167,3 @@ def _only_meets(body: Block, label: object) -> bool:
 
 def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(value for value, lives in zip(values, alive, strict=True) if lives)
-
-
-def _lengths(graph: Graph, values: Iterable[Value]) -> Iterator[str]:
-    """The lengths that the shapes of values tell as they are."""
-    for value in values:
-        for dim in dims_of(graph.sizes, value.type):
-            name = dim.symbol() if isinstance(dim, Size) else None
-            if name is not None:
-                yield name

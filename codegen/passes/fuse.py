@@ -20,8 +20,9 @@ Before::                                   After::
 
 Regions are found by generations. A call of the region that reads what another member of the same
 shape makes has that one's generation; what depends on a member in any other way (through a sum, a
-matrix product, a member of another shape) comes a generation later. Members of one shape and
-generation are a region: no way leads out of it and back.
+matrix product, a member of another shape, a length that is known then, or as a draw that follows a
+look at one) comes a generation later. Members of one shape and generation are a region: no way
+leads out of it and back.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ from codegen.ir import (
     dims_of,
     inner_blocks,
     kept_by,
+    lengths_told,
+    symbols_printed,
 )
 from codegen.loop_ownership import may_be_overwritten
 from codegen.passes.lifetime import lifetime, ordered_values
@@ -267,7 +270,7 @@ class Tiled:
         calls = (node for node in block.nodes if isinstance(node, Call))
         here = [r for node in calls for r in node.results if r in readers and r not in kept]
         nodes: list[Node] = []
-        for item in _scheduled(graph, block.nodes, place):
+        for item in _scheduled(graph, block, place):
             if isinstance(item, int):
                 made = (node.results[0] for node in regions[item])
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
@@ -339,10 +342,14 @@ class _Finder:
         level: dict[Value, int] = {}  # the first generation that may read a value from outside
         member: dict[Value, tuple[Shape, int]] = {}  # the elementwise ones: shape, generation
         regions: dict[tuple[Shape, int], list[Call]] = {}
+        since = 0  # the first generation after what has to stay in its order
+        awaited = _Awaited(self.graph, block)
         for node in block.nodes:
             shape = self._shape(node, member)
             if shape is None or not isinstance(node, Call):
-                needs = max((level.get(v, 0) for v in self.graph.reads(node)), default=0)
+                needs = max((level.get(v, 0) for v in awaited.by(node)), default=0)
+                if _stays_in_order(node):
+                    since = needs = max(since, needs)
                 level.update((result, needs) for result in node.results)
                 continue
             generation = 0
@@ -473,23 +480,46 @@ def _names(values: Sequence[Value]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _scheduled(
-    graph: Graph, nodes: Sequence[Node], place: Mapping[Node, int]
-) -> Iterator[Node | int]:
+class _Awaited:
+    """What has to be there before a node of a block: what it reads, and what tells its lengths."""
+
+    def __init__(self, graph: Graph, block: Block) -> None:
+        self.graph = graph
+        self.telling: dict[str, Value] = {}  # the first value of the block that tells a length
+        for node in block.nodes:
+            for result in node.results:
+                for name in lengths_told(graph, result):
+                    self.telling.setdefault(name, result)
+
+    def by(self, node: Node) -> Iterator[Value]:
+        """What the node awaits."""
+        yield from self.graph.reads(node)
+        if self.telling:
+            named = symbols_printed(node, self.graph.sizes)
+            yield from (self.telling[name] for name in named & self.telling.keys())
+
+
+def _stays_in_order(node: Node) -> bool:
+    """Whether a node may leave the program or has an effect."""
+    if isinstance(node, Call):
+        return Trait.EFFECT in node.op.traits
+    return isinstance(node, Check | Branch)
+
+
+def _scheduled(graph: Graph, block: Block, place: Mapping[Node, int]) -> Iterator[Node | int]:
     """The nodes, and the numbers of regions, in an order that works: the old one where it does.
 
     What may leave the program or has an effect stays in its order.
     """
+    nodes, awaited = block.nodes, _Awaited(graph, block)
     items: list[Node | int] = list(dict.fromkeys(place.get(node, node) for node in nodes))
     maker = {r: place.get(node, node) for node in nodes for r in node.results}
     needs: dict[Node | int, set[Node | int]] = {item: set() for item in items}
     last: Node | None = None
     for node in nodes:
         item = place.get(node, node)
-        needs[item].update(maker[v] for v in graph.reads(node) if v in maker)
-        if isinstance(node, Check | Branch) or (
-            isinstance(node, Call) and Trait.EFFECT in node.op.traits
-        ):
+        needs[item].update(maker[v] for v in awaited.by(node) if v in maker)
+        if _stays_in_order(node):
             if last is not None:
                 needs[item].add(last)
             last = node

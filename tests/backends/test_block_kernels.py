@@ -265,6 +265,52 @@ def test_what_a_kernel_would_round_otherwise_stays_numpy_source():
     assert "power" not in source and "nextafter_of" not in source
 
 
+def means_of_parts(x):
+    y = np.tanh(x) * 2 + x
+    return np.mean(y[x > 0]) + np.mean(y[x < 0])
+
+
+def products_of_parts(x):
+    y = np.tanh(x) * 2 + x
+    a, b = y[x > 0], y[~(x > 0)]
+    return np.mean(a * b.mean()) + np.mean(b * a.mean() + b)
+
+
+def parts_in_turns(x):
+    total = 0.0
+    for _ in range(10):
+        y = x - total
+        total = total * 0.9 + (np.mean(y[y > -50] * 2 + 1) + np.mean(y[y < 20])) * 0.1
+    return total
+
+
+@pytest.mark.parametrize("f", [means_of_parts, products_of_parts, parts_in_turns])
+def test_regions_wait_for_lengths_that_masks_tell(f, in_python):
+    for transform in (tg.compile, tg.value_and_grad):
+        plain, fast = transform(f), transform(f, backend="numba")
+        for length in (5, 40):
+            x = np.random.default_rng(length).normal(size=length)
+            assert_same_bits(leaves(fast(x)), leaves(plain(x)))
+
+
+def test_regions_leave_draws_behind_looks_in_their_order(in_python):
+    def until_a_sum_is_large(draw):
+        def f(x):
+            total = 0.0
+            while np.sum(total) < 4:
+                total = total + np.sum(x * x * draw.uniform(size=x.shape))
+            return total
+
+        return f
+
+    for transform in (tg.compile, tg.value_and_grad):
+        plain = transform(until_a_sum_is_large(tg.random.Generator(5)))
+        fast = transform(until_a_sum_is_large(tg.random.Generator(5)), backend="numba")
+        for length in (3, 3, 5, 5):
+            x = np.arange(1.0, length + 1) / length
+            assert_same_bits(leaves(fast(x)), leaves(plain(x)))
+
+
 def test_one_operation_is_no_region():
     source = str(tg.compile(one_operation, backend="numba").source(np.ones(3), np.ones(3)))
     assert "njit" not in source
