@@ -518,3 +518,34 @@ def test_no_function_is_left_out():
     functions = {n for n in shared - ops if not isinstance(getattr(array_functions, n), type)}
     assert functions - called == {"vectorize"}, "a class in NumPy: tested by itself"
     assert set(LISTED.split()) <= called | ops
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba", "jax"])
+@pytest.mark.parametrize(
+    ("f", "good", "bad"),
+    [
+        (lambda x: x[np.unravel_index(np.argmax(x) + 2 * np.argmin(x), x.shape)], (3, 0), (1, 5)),
+        (lambda x: x.ravel()[np.ravel_multi_index((np.argmax(x), 0), (2, 1))], (1, 0), (5, 0)),
+        (lambda x: x.ravel()[np.ravel_multi_index((np.argmax(x) - 1, 0), (5, 1))], (5, 4), (0, 5)),
+    ],
+)
+def test_places_that_are_not_there_raise(f, good, bad, backend):
+    """In the first call of a program and in later ones, as NumPy raises."""
+    if backend == "jax":
+        pytest.importorskip("jax")
+
+    def called(run, order):
+        x = np.zeros((2, 3))
+        x.ravel()[list(order)] = 3.0, -3.0
+        return run(x)
+
+    for orders in ((good, good), (good, bad), (bad, good)):
+        g = tg.grad(lambda x: f(x) ** 2, backend=backend)
+        for order in orders:
+            if order is good:
+                called(f, order)
+                assert called(g, order).sum() != 0.0
+            else:
+                for run in (f, g):
+                    with pytest.raises(ValueError, match=r"out of bounds|invalid entry"):
+                        called(run, order)
