@@ -146,8 +146,8 @@ class Pullback:
             made = pulled_back(pairs, self.inputs)
         full = [zeros_of(x) if ct is None else ct for ct, x in zip(made, self.inputs, strict=True)]
         rest = iter(full if recorded else map(self.shown, full))
-        found = tuple([taken(spec, rest) for spec in self.specs])
-        return left(found, [*(self.inputs if self.gives_tensors else ()), *given])
+        cotangents = tuple([taken(spec, rest) for spec in self.specs])
+        return left(cotangents, [*(self.inputs if self.gives_tensors else ()), *given])
 
     def source(self, part: str = "all") -> str:
         """The source of the forward, which keeps what the backward reads, and of the backward.
