@@ -511,3 +511,20 @@ def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
     x, w = random.normal(size=9), random.normal(size=9)
     gradient = tg.grad(function, argnums=(0, 1))
     assert_same_bits(gradient(x, w), eagerly(gradient, x, w))
+
+
+def counted_down(x):
+    c = np.zeros(12)
+    for i in range(12):
+        for j in range(i - 1, -1, -1):
+            if i - j > 2:
+                break
+            c[i] += c[j] * x[j]
+        c[i] += x[i]
+    return c.sum()
+
+
+def test_what_a_loop_for_jax_counts_to_keeps_its_variable_in_the_turns():
+    x = np.random.default_rng(0).normal(size=12)
+    got = tg.grad(counted_down, backend="jax")(x)
+    np.testing.assert_allclose(got, tg.grad(counted_down)(x), rtol=1e-12)
