@@ -88,39 +88,43 @@ class Size:
 Dim: TypeAlias = "int | Size"
 
 
-def as_python(dim: Dim) -> str:
-    """A length for people who read Python: ``n1 + 2 - n0``, ``len(range(n0)[1:])``."""
+NO_TEXTS: Mapping[str, str] = {}
+
+
+def as_python(dim: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
+    """A length as Python: ``n1 + 2 - n0``, ``len(range(n0)[1:])``; `texts` stand for symbols."""
     if isinstance(dim, int):
         return str(dim)
     if atom := dim.atom():
-        return _bare_text(atom)
+        return _bare_text(atom, texts)
     text = ""
     for atoms, factor in sorted(dim.terms, key=lambda term: (term[1] < 0, not term[0])):
         sign = (" - " if factor < 0 else " + ") if text else ("-" if factor < 0 else "")
-        text += sign + _term_text(tuple(map(_atom_text, atoms)), abs(factor))
+        parts = tuple([_atom_text(atom, texts) for atom in atoms])
+        text += sign + _term_text(parts, abs(factor))
     return text
 
 
-def _atom_text(atom: Atom) -> str:
+def _atom_text(atom: Atom, texts: Mapping[str, str]) -> str:
     """An atom as an operand."""
-    text = _bare_text(atom)
+    text = _bare_text(atom, texts)
     return f"({text})" if " // " in text and not text.startswith("len(") else text
 
 
-def _bare_text(atom: Atom) -> str:
+def _bare_text(atom: Atom, texts: Mapping[str, str]) -> str:
     match atom:
         case SliceLength(of, None, None, int(step)) if step > 1:  # rounded up
-            return _bare_text(Quotient(add(of, step - 1), step))
+            return _bare_text(Quotient(add(of, step - 1), step), texts)
         case SliceLength(of, start, stop, step):
             ends = ":".join("" if end is None else str(end) for end in (start, stop))
-            return f"len(range({as_python(of)})[{ends}{f':{step}' if step is not None else ''}])"
+            every = f":{step}" if step is not None else ""
+            return f"len(range({as_python(of, texts)})[{ends}{every}])"
         case Quotient(of, by):
-            a, b = (
-                f"({as_python(d)})" if " " in as_python(d) or "*" in as_python(d) else as_python(d)
-                for d in (of, by)
-            )
+            whole = [as_python(dim, texts) for dim in (of, by)]
+            a, b = (f"({text})" if " " in text or "*" in text else text for text in whole)
             return f"{a} // {b}"
-    return atom
+        case str():
+            return texts.get(atom, atom)
 
 
 def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
@@ -130,26 +134,21 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
     return "*".join(parts)
 
 
-def dim_text(dim: Dim, texts: Mapping[str, str]) -> str:
-    """A length as Python over the texts of its symbols."""
-    if not isinstance(dim, Size):
-        return str(dim)
-    return " + ".join(
-        " * ".join(
-            [str(factor)] * (factor != 1 or not atoms) + [_atom_over(a, texts) for a in atoms]
-        )
-        for atoms, factor in dim.terms
-    )
+def at_least(a: Dim, b: Dim) -> tuple[Dim, int] | None:
+    """The length, and the number below which it is not, where that is what ``a == b`` says."""
+    match a.atom() if isinstance(a, Size) else None:
+        case SliceLength(of, None, stop, None) if stop == b and isinstance(b, int):
+            constant = _terms(of).get((), 0)
+            return add(of, -constant), b - constant
+    return None
 
 
-def _atom_over(atom: Atom, texts: Mapping[str, str]) -> str:
-    match atom:
-        case str():
-            return texts[atom]
-        case SliceLength(of, start, stop, step):
-            return f"len(range(*slice({start}, {stop}, {step}).indices({dim_text(of, texts)})))"
-        case Quotient(of, by):
-            return f"(({dim_text(of, texts)}) // ({dim_text(by, texts)}))"
+def equality_as_python(a: Dim, b: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
+    """That two lengths are equal, as Python: ``n0 >= 8`` where the first eight are eight."""
+    least = at_least(a, b)
+    if least is not None:
+        return f"{as_python(least[0], texts)} >= {least[1]}"
+    return f"{as_python(a, texts)} == {as_python(b, texts)}"
 
 
 def symbol(name: str) -> Size:

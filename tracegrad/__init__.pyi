@@ -3173,7 +3173,9 @@ def ravel(x: Tensor, order: str = "C") -> Tensor: ...
 def ravel(x: Any, order: str = "C") -> Any:
     """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: str | Sequence[str] = "raise", order: str = "C"
+) -> Any:
     """The numbers, in the order of an array, of places given by an index along each axis."""
 
 @overload

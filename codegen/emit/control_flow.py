@@ -17,7 +17,7 @@ from typing import Any
 from codegen.emit.loop_analysis import Instance, Move, in_order, range_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.statements import Shown, tuple_text
-from codegen.emit.target import arm_order, condition, goes_on, literal
+from codegen.emit.target import arm_order, condition, goes_on, literal, place
 from codegen.emit.writer import Names, quote
 from codegen.errors import CodegenError
 from codegen.ir import (
@@ -41,7 +41,13 @@ from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
 from codegen.types import kind
 
-UNSEEN = Block(())
+
+class Unseen(Block):
+    """What follows a loop that was never left at its end; its origin is the loop's."""
+
+    __slots__ = ()
+
+
 """What follows a loop whose numbers were never used up."""
 
 
@@ -159,8 +165,9 @@ class FunctionEmitter(Emitter):
             self.around[-1].left = self._state().fork()
             self._jump("break")
             return False
-        if block is UNSEEN:
-            self.writer.line('raise LookupError("this loop was never left at its end")')
+        if isinstance(block, Unseen):
+            message = f"{place(block.origin)}  this loop was never left at its end"
+            self.writer.line(f"raise LookupError({quote(message)})")
             return False
         if self.around and block in self.around[-1].merged:
             self._give(self.around[-1].merged[block], NOWHERE)
@@ -399,7 +406,7 @@ class FunctionEmitter(Emitter):
         self.writer.depth -= 1
         self.around.pop()
         if loop.counter:
-            ended = loop.after or UNSEEN, before
+            ended = loop.after or Unseen((), origin=loop.origin), before
         return self._follow(turns, ended, to)
 
     def _head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from codegen.emit.control_flow import UNSEEN, FunctionEmitter
+from codegen.emit.control_flow import FunctionEmitter
 from codegen.emit.loop_analysis import Instance
 from codegen.emit.python import HELD
 from codegen.emit.statements import Shown, tuple_text
@@ -662,8 +662,8 @@ class FunctionalEmitter(FunctionEmitter):
             return self._block(ended, to)
         if counter and loop.after is None:
             self.checks.append(turn.left if len(blocks) < 2 else f"({turn.left} != 0)")
-        elif counter:
-            blocks = [loop.after or UNSEEN, *blocks]
+        elif loop.after is not None:
+            blocks = [loop.after, *blocks]
         if len(blocks) == 1:
             self._enter(blocks[0])
             return self._block(blocks[0], to)

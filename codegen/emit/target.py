@@ -145,10 +145,15 @@ def literal(value: Number, target: Target) -> Fragment:
     return Fragment(text, UNARY if text.startswith("-") else ATOM)
 
 
+def place(origin: Origin) -> str:
+    """The user's line, as messages show it."""
+    return f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
+
+
 def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     """The test that is true while the outcome is the traced one, and where the look stands."""
     origin, outcome = check.origin, check.outcome
-    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
+    where = place(origin)
     if check.look == "bool" and target.checks_returned:
         if check.operand.type.dtype == "bool":
             return (shown.text if outcome else f"~{shown.at(UNARY)}"), where

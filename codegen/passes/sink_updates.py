@@ -71,14 +71,13 @@ def _readers(graph: Graph, block: Block) -> Mapping[Value, Sequence[Reader]]:
     return table
 
 
-def _takers(graph: Graph, node: Node) -> Iterator[Call]:
+def _takers(graph: Graph, node: Node | None) -> Iterator[Call]:
     """Who takes a number that a call gives, for itself alone; who takes what is made of it."""
     while isinstance(node, Call) and len(node.results) == 1 and not node.results[0].type.shape:
         users = graph.users.get(node.results[0], ())
-        if len(users) != 1 or not isinstance(users[0], Call):
-            return
-        (node,) = users
-        yield node
+        node = users[0] if len(users) == 1 else None
+        if isinstance(node, Call):
+            yield node
 
 
 def _last_reader(

@@ -209,6 +209,29 @@ def test_loops_are_loops_in_the_file_and_need_numpy_alone(function, tmp_path):
         assert_same_bits(again(scale * x, w), gradient(scale * x, w))
 
 
+@pytest.mark.parametrize("backend", ["numba", "auto"])
+def test_what_has_kernels_is_numpy_source_in_the_file(backend, tmp_path):
+    """The same bits, of loops and of large arrays, where neither Numba nor tracegrad is there."""
+
+    def waves(x, w):
+        return np.sum(np.exp(-x * w) * np.tanh(x) + np.sin(w * x) * x)
+
+    def averages(x, w):
+        mean = w[0]
+        for v in x:
+            mean = 0.9 * mean + v * v
+        return mean
+
+    for f, lengths in ((averages, (9, 40)), (waves, (9, 1 << 17))):
+        plain = tg.value_and_grad(f)
+        x, w = np.linspace(0.5, 1.5, lengths[0]), np.array([0.3])
+        path = tg.value_and_grad(f, backend=backend).export(tmp_path / f"{f.__name__}.py", x, w)
+        assert imports(path.read_text()) <= {"numpy", "os", "contextvars", "threading"}
+        for length in lengths:
+            x = np.linspace(0.5, 1.5, length)
+            assert_same_bits(getattr(imported(path), f.__name__)(x, w), plain(x, w))
+
+
 def test_the_signature_is_the_users(tmp_path):
     @tg.compile
     def f(a, /, b, *rest, power=2, flag=True, **more):
@@ -279,7 +302,7 @@ def test_every_length_that_the_guards_allow(tmp_path):
     for n, k in ((4, 3), (1, 3), (0, 3), (9, 1), (2, 0)):
         assert_same_bits(g(*arguments(n, k)), f(*arguments(n, k)))
     w, x = arguments(4, 3)
-    with pytest.raises(ValueError, match=r'must be 3 = w\["a"\].shape\[0\], not 2'):
+    with pytest.raises(ValueError, match=r'x.shape\[1\] is 2 and w\["a"\].shape\[0\] is 3'):
         g(w, x[:, :2])
     with pytest.raises(ValueError, match=r"w must have the keys \['a'\], not \['a', 'b'\]"):
         g({**w, "b": x}, x)
@@ -297,7 +320,7 @@ def test_a_length_that_python_read_is_checked(tmp_path):
 
     g = exported(f, tmp_path / "f.py", np.ones((2, 3)))
     assert g(np.ones((2, 5))) == 10.0
-    with pytest.raises(ValueError, match=r"x.shape\[0\] must be 2, not 3: .* export again"):
+    with pytest.raises(ValueError, match=r"x.shape\[0\] is 3: .* it is 2, export again"):
         g(np.ones((3, 3)))
 
 
@@ -323,6 +346,36 @@ def test_looks_that_were_traced_branch_and_others_raise(tmp_path):
     with pytest.raises(LookupError, match=rf"test_export.py:{line}  if x\[1\] > 0"):
         g(-x)
     assert f"test_export.py:{line}  if x[1] > 0:  (bool: True)" in g.__doc__
+
+
+def spent(amounts, limit):
+    total = 0.0
+    for amount in amounts:
+        total = total + amount * amount
+        if total > limit:
+            break
+    return total
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize(
+    ("limit", "other", "said"),
+    [(3.0, 100.0, "this loop was never left at its end"), (100.0, 3.0, "was only ever False")],
+)
+def test_a_loop_that_is_left_elsewhere_raises(transform, limit, other, said, tmp_path):
+    """The file has the ways of one version, whatever other calls there were before it."""
+    f = transform(spent)
+    amounts = np.linspace(0.1, 2.0, 20)
+    for seen in (other, limit):
+        f(amounts, seen)
+    g = exported(f, tmp_path / "f.py", amounts, limit)
+    assert_same_bits(g(amounts, limit), f(amounts, limit))
+    assert_same_bits(g(amounts * 0.9, limit), f(amounts * 0.9, limit))
+    with pytest.raises(LookupError, match=rf"test_export.py:\d+  if total > limit:  {said}"):
+        g(amounts, other)
+    assert "if total > limit:" in g.__doc__
+    with pytest.raises(ValueError, match=r"amounts.shape\[0\] is 5: .* it is 8 or more, export"):
+        g(amounts[:5], limit)
 
 
 # -- what the function reads from outside -------------------------------------------------------

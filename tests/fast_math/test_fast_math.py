@@ -86,3 +86,35 @@ def test_nothing_is_added_to_the_first_turn(fast_math, start):
     np.testing.assert_allclose(slope, 1.0 - np.tanh(xs) ** 2, rtol=1e-15)
     lines = [line for line in str(f.source(xs)).splitlines() if "#" not in line]
     assert not re.search(r"\b0(\.0)? \+|[+-] 0\.0\b", "\n".join(lines))
+
+
+CANCELLING = [
+    lambda x: x * x / x,
+    lambda x: (x + 1) - 1 + x * x / x,
+    lambda x: x * x / ((x + 1) - 1),
+    lambda x: ((x + 1) - 1) / x,
+    lambda x: np.where(x == 0, 0.0, x * x / x) + ((x + 1) - 1),
+    lambda x: np.where(x > 0, x * x / x, (x + 1) - 1),
+    lambda x: (x + 1) - 1 + np.maximum(x * x / x, 0),
+    lambda x: (x * (x + 1) - x) / x,
+    lambda x: 1 / ((x + 1) - x) + x / ((x + 2) - x),
+    lambda x: (x * x - x) / (x * x - x + 1),
+]
+
+
+@pytest.mark.parametrize("f", CANCELLING)
+def test_factors_that_are_0_cancel(f, monkeypatch):
+    """Where eager calls give a number it stays; where they give nan there may be a number."""
+    x = np.array([0.0, 1.0, 2.0, -3.0])
+    for make in (lambda: tg.compile(f), lambda: tg.grad(lambda x: np.sum(f(x)))):
+        with np.errstate(all="ignore"):
+            monkeypatch.setattr(tg.config, "fast_math", False)
+            exact = make()(x)
+            monkeypatch.setattr(tg.config, "fast_math", True)
+            fast = make()(x)
+        known = np.isfinite(exact)
+        np.testing.assert_allclose(fast[known], exact[known], rtol=1e-13, atol=1e-13)
+
+
+def test_a_number_stands_where_0_was_divided_by_0(fast_math):
+    assert tg.compile(CANCELLING[0])(np.zeros(1)).tolist() == [0.0]

@@ -300,11 +300,38 @@ def _taken(x: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
 def _all_within(draw: Draw) -> Iterator[Sample]:
     for shape in ((), (4,), (2, 3), (0,)):
         for length in (5, 2, 0):
-            yield Sample((draw.random.integers(-3, 3, size=shape),), {"length": length})
+            for from_end in (True, False):
+                x = draw.random.integers(-3, 3, size=shape)
+                yield Sample((x,), {"length": length, "from_end": from_end})
 
 
-REFERENCES["all_within"] = lambda x, length: np.bool_(
-    all(n in range(-length, length) for n in np.ravel(x))
+REFERENCES["all_within"] = lambda x, length, from_end: np.bool_(
+    all(n in range(-length if from_end else 0, length) for n in np.ravel(x))
+)
+
+
+@samples_of("unravel_index")
+def _unravel_index(draw: Draw) -> Iterator[Sample]:
+    for shape in ((), (4,), (2, 3), (0,)):
+        for lengths in ((6,), (2, 3), (3, 1, 2)):
+            yield Sample((draw.random.integers(0, 6, size=shape),), {"shape": lengths})
+
+
+REFERENCES["unravel_index"] = lambda x, shape: (
+    np.unravel_index(x, shape) if len(shape) > 1 else np.unravel_index(x, shape)[0]
+)
+
+
+@samples_of("ravel_multi_index")
+def _ravel_multi_index(draw: Draw) -> Iterator[Sample]:
+    for shapes in (((), ()), ((4,), (4,)), ((2, 3), (3,)), ((0,), ())):
+        for mode, beyond in (("raise", 0), ("wrap", 3), ("clip", 3)):
+            places = [draw.random.integers(-beyond, 2 + beyond, size=shape) for shape in shapes]
+            yield Sample(tuple(places), {"dims": (2, 3), "mode": mode})
+
+
+REFERENCES["ravel_multi_index"] = lambda *places, dims, mode: np.ravel_multi_index(
+    places, dims, mode=mode
 )
 for _name in ("getitem", "getitem_copy", "element", "gather"):
     REFERENCES[_name] = _taken

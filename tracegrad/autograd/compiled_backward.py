@@ -17,7 +17,7 @@ import numpy as np
 
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
-from codegen.sizes import Sizes, dim_text
+from codegen.sizes import Sizes, equality_as_python
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import Step, differentiate, pullback
 from tracegrad.execution.pipeline import Program, compile_graph
@@ -423,7 +423,7 @@ class _Matcher:
                 if name is not None:
                     texts.setdefault(name, f"{shape}[{axis}]")
         for a, b in backward.guards:
-            self.require(f"{dim_text(a, texts)} == {dim_text(b, texts)}")
+            self.require(equality_as_python(a, b, texts))
 
     def finish(self, root: Node, wanted: Sequence[Any], backward: Backward) -> None:
         self.names["program"] = backward.program.run

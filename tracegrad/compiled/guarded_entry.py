@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.load import load
-from codegen.sizes import dim_text
+from codegen.sizes import equality_as_python
 from tracegrad.arguments.argument_changes import in_c_order, overlapping
 from tracegrad.compiled.version import Captured, Version, memory
 from tracegrad.execution.nonfinite import checked
@@ -340,7 +340,7 @@ def _lengths(
             texts[s] = f"{name}.shape[{axis}]"
     flat = _unless([" == ".join([*[f"{name}.ndim" for name in vectors], "1"])] if vectors else [])
     lines = [*flat, *_tried(lines)]
-    others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
+    others += [equality_as_python(a, b, texts) for a, b in every]
     return [*lines, *_unless(others)]
 
 

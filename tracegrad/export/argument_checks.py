@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from codegen.sizes import dim_text
+from codegen.sizes import Dim, as_python, at_least
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
@@ -74,13 +74,32 @@ def _expect_items(tree, text, kind, count):
 '''
 
 LENGTH = '''
-def _expect_length(found, text, wanted, wanted_text):
-    """Raises unless two lengths are equal."""
+def _expect_length(found, text, wanted):
+    """Raises unless a length is the one that the program was written for."""
     if found != wanted:
-        reason = "" if wanted_text == str(wanted) else f" = {wanted_text}"
         raise ValueError(
-            f"{text} must be {wanted}{reason}, not {found}: pass such arrays, or export again "
-            "with arrays of these lengths"
+            f"{text} is {found}: this file is for arrays where it is {wanted}, "
+            "export again for others"
+        )
+'''
+
+EQUAL = '''
+def _expect_equal_lengths(a, a_text, b, b_text):
+    """Raises unless two lengths are equal."""
+    if a != b:
+        raise ValueError(
+            f"{a_text} is {a} and {b_text} is {b}: this file is for arrays where they are "
+            "equal, export again for others"
+        )
+'''
+
+LEAST = '''
+def _expect_at_least(found, text, least):
+    """Raises where a length is below those that the program was written for."""
+    if found < least:
+        raise ValueError(
+            f"{text} is {found}: this file is for arrays where it is {least} or more, "
+            "export again for others"
         )
 '''
 
@@ -107,6 +126,8 @@ FUNCTIONS = {
     "_expect_keys": KEYS,
     "_expect_items": ITEMS,
     "_expect_length": LENGTH,
+    "_expect_equal_lengths": EQUAL,
+    "_expect_at_least": LEAST,
 }
 IS_ARRAY = {
     "numpy": "type(array) is np.ndarray",
@@ -219,13 +240,20 @@ class Demands:
             symbol: f"{names[index]}.shape[{axis}]"
             for symbol, (index, axis) in version.symbols.items()
         }
-        lines = []
-        for a, b in version.guards:
-            left, right = dim_text(a, texts), dim_text(b, texts)
-            if left.isdigit():
-                left, right = right, left
-            lines.append(self._call("_expect_length", left, repr(left), right, repr(right)))
-        return lines
+        return [self._length(a, b, texts) for a, b in version.guards]
+
+    def _length(self, a: Dim, b: Dim, texts: Mapping[str, str]) -> str:
+        """The statement that demands that two lengths are equal."""
+        least = at_least(a, b)
+        left, right = as_python(a, texts), as_python(b, texts)
+        if least is not None:
+            length = as_python(least[0], texts)
+            return self._call("_expect_at_least", length, repr(length), str(least[1]))
+        if isinstance(b, int):
+            return self._call("_expect_length", left, repr(left), right)
+        if isinstance(a, int):
+            return self._call("_expect_length", right, repr(right), left)
+        return self._call("_expect_equal_lengths", left, repr(left), right, repr(right))
 
 
 def _negated(test: str) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from codegen.emit.formatting import formatted
 from codegen.emit.module import in_groups
+from codegen.emit.target import place
 from codegen.emit.writer import Names
 from codegen.ir import Branch, Check, Loop, walk
 from tracegrad.arguments.argument_changes import ArgumentStore
@@ -475,7 +476,7 @@ class _File:
         looks = _looks(self.version)
         if looks:
             lines += ["Raises LookupError, naming the line, where Python sees anything but"]
-            lines += [f"{INDENT}{look}" for look in looks]
+            lines += [f"{INDENT}{look}" for look in dict.fromkeys(looks)]
         text = "\n".join(
             part
             for line in lines
@@ -603,13 +604,11 @@ def _looks(version: Version) -> list[str]:
         elif isinstance(node, Branch) and not node.complete:
             seen = " or ".join(map(repr, node.outcomes))
         elif isinstance(node, Loop) and node.counter and node.after is None:
-            found.append("a loop was always left before its end")
+            found.append(f"{place(node.origin)}  (this loop: left before its end)")
             continue
         else:
             continue
-        origin = node.origin
-        where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a value"
-        found.append(f"{where}  ({node.look}: {seen})")
+        found.append(f"{place(node.origin)}  ({node.look}: {seen})")
     return found
 
 

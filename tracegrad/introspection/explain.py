@@ -11,7 +11,7 @@ import numpy as np
 from codegen.array_bytes import bytes_text
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
-from codegen.sizes import Dim, Size, as_python, substitute, symbols
+from codegen.sizes import Dim, as_python, at_least, equality_as_python, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import Mode
@@ -145,8 +145,12 @@ def _other_lengths(version: Version, arguments: Arguments) -> str:
         left, right = substitute(a, known), substitute(b, known)
         if left != right:
             if isinstance(b, int):
-                return f"{_length(a, texts)} was {b}{_read_at(version, a)}, is {left}"
-            shown = f"{_length(a, texts)} == {_length(b, texts)}"
+                least = at_least(a, b)
+                if least is not None:
+                    now = substitute(least[0], known)
+                    return f"{as_python(least[0], texts)} was at least {least[1]}, is {now}"
+                return f"{as_python(a, texts)} was {b}{_read_at(version, a)}, is {left}"
+            shown = equality_as_python(a, b, texts)
             return f"{shown} was assumed{_read_at(version, a)}; now it is {left} and {right}"
     return ""
 
@@ -180,15 +184,6 @@ def _length_texts(version: Version) -> dict[str, str]:
     return {
         name: f"{reads[index]}.shape[{axis}]" for name, (index, axis) in version.symbols.items()
     }
-
-
-def _length(dim: Dim, texts: dict[str, str]) -> str:
-    """A length in terms of the arguments."""
-    text = as_python(dim)
-    if isinstance(dim, Size):
-        for name in sorted(symbols(dim), key=len, reverse=True):
-            text = text.replace(name, texts.get(name, name))
-    return text
 
 
 # -- the report -----------------------------------------------------------------------------------
@@ -285,7 +280,7 @@ def _saved(version: Version) -> list[str]:
             name = f"{inner}{words.expression(made)}"
         size = words.bytes(value) or 0
         total += size
-        shape = ", ".join(_length(graph.sizes.resolve(dim), texts) for dim in value.type.shape)
+        shape = ", ".join(as_python(graph.sizes.resolve(dim), texts) for dim in value.type.shape)
         shape = f"({shape}{',' * (len(value.type.shape) == 1)})"
         seen = words.seen(value.type)
         parts = (value.type.dtype, "" if seen and len(shape) > LONGEST_SHAPE else shape, seen)
@@ -334,10 +329,7 @@ def _unrolled(version: Version) -> list[str]:
 
 def _lengths(version: Version) -> list[str]:
     texts = _length_texts(version)
-    return [
-        f"{_length(a, texts)} == {_length(b, texts)}{_read_at(version, a)}"
-        for a, b in version.guards
-    ]
+    return [f"{equality_as_python(a, b, texts)}{_read_at(version, a)}" for a, b in version.guards]
 
 
 def _read_at(version: Version, length: Dim) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from codegen.spelling import Slot, Subscript
+from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType
 from tracegrad.ops.record import define
 from tracegrad.values.dispatch import shape_of, type_of
@@ -23,16 +23,24 @@ def axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
     return sum(width(item, arrays) for item in index.items)
 
 
-WITHIN = "out = ((-length <= out) & (out < length)).all()"
+def _text_within(first: str) -> Callable[[Mapping[str, Any]], Spelling]:
+    """The text for integers that `first` makes of an array."""
+
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        least = "-length" if attributes["from_end"] else "0"
+        return spell(f"{first}\nout = (({least} <= out) & (out < length)).all()")
+
+    return text
+
 
 all_within = define(
     "all_within",
-    f"out = x.astype(np.int64)\n{WITHIN}",
-    jax=f"out = jnp.asarray(x, dtype=jnp.int64)\n{WITHIN}",
-    infer=lambda sizes, x, length: ArrayType("bool"),
-    attributes={"length": ...},
+    _text_within("out = x.astype(np.int64)"),
+    jax=_text_within("out = jnp.asarray(x, dtype=jnp.int64)"),
+    infer=lambda sizes, x, length, from_end=True: ArrayType("bool"),
+    attributes={"length": ..., "from_end": True},
     differentiable=False,
-    doc="Whether all numbers are indices of an axis of this length.",
+    doc="Whether all are indices of an axis of this length, which `from_end` may be negative.",
 )
 
 

@@ -80,12 +80,10 @@ def _is_within(node: Call, ranges: Mapping[Value, range]) -> bool:
     """Whether a look at an index is answered already."""
     length = node.attribute("length") if node.op is all_within else None
     found = ranges.get(node.operands[0])
-    return (
-        found is not None
-        and isinstance(length, int)
-        and -length <= found.start
-        and found.stop <= length
-    )
+    if found is None or not isinstance(length, int):
+        return False
+    least = -length if node.attribute("from_end") else 0
+    return least <= found.start and found.stop <= length
 
 
 def _look_after(builder: Builder, call: Call, ranges: Mapping[Value, range]) -> None:

@@ -97,6 +97,7 @@ def _is_name(guard: Guard) -> bool:
         and guard.of is None
         and guard.value is not MISSING
         and type(guard.holder) is dict
+        and type(guard.name) is str  # keys of dicts are compared as the user says
         and guard.text == guard.name
         and guard.name.isidentifier()
         and guard.name.isascii()  # the compiler spells others in one of several ways

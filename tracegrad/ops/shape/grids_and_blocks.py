@@ -7,7 +7,7 @@ write into their argument (here always a Tensor).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import index as as_int
 from typing import Any
@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from tracegrad.errors import ArgumentError, ShapeError
+from codegen.ir import Trait
+from codegen.sizes import Dim, Sizes
+from codegen.spelling import Spelling, spell
+from codegen.types import ArrayType, broadcast, kind
+from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.powers import power
 from tracegrad.ops.elementwise.ufuncs import (
     astype,
-    floor_divide,
     log10,
     maximum,
     minimum,
@@ -28,6 +32,8 @@ from tracegrad.ops.elementwise.ufuncs import (
     sign,
     where,
 )
+from tracegrad.ops.index_bounds import all_within
+from tracegrad.ops.record import define
 from tracegrad.ops.shape.creation import arange, beside, dtype_name, linspace, shape_tuple, zeros_in
 from tracegrad.ops.shape.indexing import getitem, nonzero, setitem
 from tracegrad.ops.shape.joining import concatenate, stack, tile, unstack
@@ -142,6 +148,8 @@ def _as_slices(values: Any, x: Any, axis: int, count: int, single: bool) -> Any:
 def resize(x: Any, new_shape: Any) -> Any:
     """The elements of `x`, from the start again as often as it takes, in another shape."""
     x, shape = ravel(as_array(x)), shape_tuple(new_shape)
+    if any(isinstance(length, int) and length < 0 for length in shape):
+        raise ShapeError(f"resize: all lengths must be non-negative, not {shape}")
     total, have = math.prod(shape), length_of(x, 0)  # type: ignore[arg-type]
     if have == 0 or total == 0:
         return zeros_in(x, shape, dtype_of(x))
@@ -343,27 +351,128 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     return function(*unstack(grid, 0), **kw)
 
 
+def _places_type(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> Any:
+    _only_integers("unravel_index", x)
+    found = tuple(ArrayType("int64", x.shape) for _ in shape)
+    return found if len(found) > 1 else found[0]
+
+
+def _places_text(library: str) -> Callable[[Mapping[str, Any]], Spelling]:
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        item = "[0]" if len(attributes["shape"]) == 1 else ""
+        return spell(f"{library}.unravel_index(x, shape){item}")
+
+    return text
+
+
+places_of = define(
+    "unravel_index",
+    _places_text("np"),
+    jax=_places_text("jnp"),
+    infer=_places_type,
+    attributes={"shape": ...},
+    memory=lambda x, shape: Trait.LOOSE if x.shape else None,
+    differentiable=False,
+    sound=lambda y, x, shape: (all_within(x, length=sz.mul(shape), from_end=False),),
+    domain="places",
+    batch=batching_rules.only(0),
+    doc="The indices along each axis of places that are numbered in the order of an array.",
+)
+
+
+def _numbers_type(sizes: Sizes, *places: ArrayType, dims: tuple[Dim, ...], mode: str) -> ArrayType:
+    _only_integers("ravel_multi_index", *places)
+    return ArrayType("int64", broadcast(sizes, [x.shape for x in places]))
+
+
+def _numbers_text(attributes: Mapping[str, Any]) -> Spelling:
+    mode = "" if attributes["mode"] == "raise" else ", mode=mode"
+    return spell(f"np.ravel_multi_index(places, dims{mode})")
+
+
+def _numbers_text_jax(attributes: Mapping[str, Any]) -> Spelling:
+    mode = '"clip"' if attributes["mode"] == "raise" else "mode"  # `sound` tells what NumPy raises
+    return spell(f"jnp.ravel_multi_index(places, dims, mode={mode})")
+
+
+def _within_axes(y: Any, *places: Any, dims: tuple[Dim, ...], mode: str) -> Iterator[Any]:
+    if mode == "raise":
+        for x, length in zip(places, dims, strict=True):
+            yield all_within(x, length=length, from_end=False)
+
+
+numbers_of = define(
+    "ravel_multi_index",
+    _numbers_text,
+    jax=_numbers_text_jax,
+    operands="*places",
+    infer=_numbers_type,
+    attributes={"dims": ..., "mode": "raise"},
+    differentiable=False,
+    sound=_within_axes,
+    domain="places",
+    batch=batching_rules.elementwise,
+    doc="The numbers, in the order of an array, of places given by an index along each axis.",
+)
+
+
+def _only_integers(name: str, *arrays: ArrayType) -> None:
+    for x in arrays:
+        if kind(x.dtype) not in ("int", "bool"):
+            raise DTypeError(f"{name}: only int indices permitted, not {x.dtype}")
+
+
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """The indices along each axis of places that are numbered in the order of an array."""
+    """The indices along each axis of places that are numbered in the order of an array.
+
+    Raises where there is no such place. With ``order="F"`` they are numbered column after column.
+    """
+    lengths, indices = shape_tuple(shape), as_array(indices)
+    if not lengths:
+        return np.unravel_index(np.asarray(indices), ())
+    if order == "F":
+        return unravel_index(indices, lengths[::-1])[::-1]
     if order != "C":
-        raise ArgumentError(f"unravel_index: places are numbered in C order, not {order!r}")
-    rest = as_array(indices)
-    found = []
-    for length in reversed(shape_tuple(shape)):
-        found.append(remainder(rest, length))
-        rest = floor_divide(rest, length)
-    return tuple(reversed(found))
+        raise ArgumentError(f'unravel_index: order={order!r}: must be "C" or "F"')
+    found = places_of(indices, shape=lengths)
+    return tuple(found) if len(lengths) > 1 else (found,)
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
-    """The numbers, in the order of an array, of places given by an index along each axis."""
-    if mode != "raise" or order != "C":
-        raise ArgumentError("ravel_multi_index: only mode='raise' and order='C' are taken")
-    lengths = shape_tuple(dims)
-    found: Any = 0
-    for places, length in zip(multi_index, lengths, strict=True):
-        found = found * length + as_array(places)
-    return found
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: str | Sequence[str] = "raise", order: str = "C"
+) -> Any:
+    """The numbers, in the order of an array, of places given by an index along each axis.
+
+    Places that are not there raise; with the `mode` ``"wrap"`` they are counted on from the other
+    end, with ``"clip"`` they are the last or first along the axis. Each axis may have its own.
+    """
+    lengths, places = shape_tuple(dims), [as_array(x) for x in multi_index]
+    if len(places) != len(lengths):
+        raise ShapeError(
+            f"ravel_multi_index: {len(places)} indices for the {len(lengths)} axes of {lengths}"
+        )
+    modes = [mode] * len(places) if isinstance(mode, str) else list(mode)
+    unknown = next((m for m in modes if m not in ("raise", "wrap", "clip")), None)
+    if unknown is not None or len(modes) != len(places):
+        raise ArgumentError(
+            f'mode={mode!r}: must be "raise", "wrap" or "clip", or one for each axis'
+        )
+    if order not in ("C", "F"):
+        raise ArgumentError(f'ravel_multi_index: order={order!r}: must be "C" or "F"')
+    if order == "F":
+        lengths, places, modes = lengths[::-1], places[::-1], modes[::-1]
+    if len(set(modes)) > 1:
+        places = [_inside(*axis) for axis in zip(places, lengths, modes, strict=True)]
+        modes = ["raise"]
+    places = [beside(x, next((y for y in places if type(y) in HANDLERS), x)) for x in places]
+    return numbers_of(*places, dims=lengths, mode=modes[0])
+
+
+def _inside(x: Any, length: Dim, mode: str) -> Any:
+    """Indices along an axis that `mode` puts inside it."""
+    if mode == "wrap":
+        return remainder(x, length)
+    return minimum(maximum(x, 0), sz.add(length, -1)) if mode == "clip" else x
 
 
 def tril_indices_from(x: Any, k: int = 0) -> tuple[Any, Any]:

@@ -253,11 +253,12 @@ def _refuse_copy(x: Any, shape: tuple[Dim, ...]) -> None:
 
 
 def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The shape with its -1 replaced."""
-    if [d for d in wanted if isinstance(d, int) and d < 0] != [-1]:
+    """The shape with its negative length, which stands for what is left, replaced."""
+    known = [d for d in wanted if not (isinstance(d, int) and d < 0)]
+    if len(known) + 1 != len(wanted):
         raise ShapeError(f"reshape: {wanted} has more than one unknown length")
-    rest = sz.quotient(sz.mul(shape), sz.mul([d for d in wanted if d != -1]))
-    return tuple(rest if d == -1 else d for d in wanted)
+    rest = sz.quotient(sz.mul(shape), sz.mul(known))
+    return tuple(rest if isinstance(d, int) and d < 0 else d for d in wanted)
 
 
 def ravel(x: Any, order: str = "C") -> Any:
