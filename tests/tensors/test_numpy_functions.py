@@ -549,3 +549,39 @@ def test_places_that_are_not_there_raise(f, good, bad, backend):
                 for run in (f, g):
                     with pytest.raises(ValueError, match=r"out of bounds|invalid entry"):
                         called(run, order)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.concatenate([x**2, [np.sum(x)]]),
+        lambda x: np.concatenate([(np.sum(x), 2.0), x]),
+        lambda x: np.concatenate([x, [x[0]]], axis=None),
+        lambda x: np.concatenate([[x[0]], [x[1], 2.0]]),
+        lambda x: np.concatenate([[v * v for v in x], [np.sum(x)]]),
+        lambda x: np.concatenate([x.reshape(1, 3), [x * x, [x[0], 1.0, np.sum(x)]]]),
+        lambda x: np.stack([x, [x[0], x[1], np.sum(x)]]),
+        lambda x: np.hstack([x, [np.sum(x)]]),
+        lambda x: np.hstack(([np.sum(x), 1.0], x)),
+        lambda x: np.vstack([[x[0], x[1], np.sum(x)], x]),
+        lambda x: np.column_stack([x, [x[0], 1.0, np.sum(x)]]),
+        lambda x: np.dstack([x, [x[0], 1.0, np.sum(x)]]),
+        lambda x: np.append([x[0]], [np.sum(x), 3.0]),
+        lambda x: np.r_[x, [np.sum(x)], 1.0],
+        lambda x: np.c_[x, [x[0], x[1], np.sum(x)]],
+        lambda x: np.block([[x, np.sum(x)]]),
+    ],
+)
+def test_lists_of_numbers_are_joined_to_arrays(f, dtype):
+    """What is joined may be a list of traced numbers: gradients flow to them."""
+    x = np.array([0.5, 2.0, -1.5], dtype)
+    compiled = tg.compile(f)
+    for given in (x, 2 * x):
+        assert_same_bits(compiled(given), f(given))
+    gradient = tg.grad(lambda x: np.sum(np.sin(f(x))))
+    steps = np.eye(3) * 1e-6
+    wide = x.astype("float64")
+    slopes = [(np.sin(f(wide + d)).sum() - np.sin(f(wide - d)).sum()) / 2e-6 for d in steps]
+    np.testing.assert_allclose(gradient(x), slopes, rtol=1e-4, atol=1e-5)
+    assert gradient.cache_info().versions == 1

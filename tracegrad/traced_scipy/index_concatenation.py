@@ -8,6 +8,8 @@ import numpy as np
 
 from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.type_info import result_type
+from tracegrad.values.dispatch import dtype_of, is_number, is_weak
 
 
 def joined(theirs: Any, key: Any) -> Any:
@@ -16,6 +18,7 @@ def joined(theirs: Any, key: Any) -> Any:
     Places of elements are joined as NumPy joins arrays, and then elements are taken from there.
     """
     pool: list[Any] = []
+    typed: list[Any] = []  # what decides the dtype: a number of Python's yields to arrays
     places: list[Any] = []
     start = 0
     for item in key if isinstance(key, tuple) else (key,):
@@ -27,8 +30,11 @@ def joined(theirs: Any, key: Any) -> Any:
         size = int(np.prod(shape))
         places.append(np.arange(start, start + size).reshape(shape)[()])
         pool.append(tg.reshape(part, (-1,)))
+        yields = (is_number(item) or isinstance(item, Tensor)) and is_weak(item)
+        typed.append(np.zeros((), dtype_of(item)).item() if yields else part)
         start += size
-    return tg.take(tg.concat(pool), theirs[tuple(places)])
+    dtype = result_type(*typed)
+    return tg.take(tg.concat(pool, dtype=dtype), theirs[tuple(places)])
 
 
 def _array(item: Any) -> Any:

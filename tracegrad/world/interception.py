@@ -413,11 +413,29 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     finally:
         if trace is not None:
             trace.keeps_numbers = False
-    try:
-        made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
-    except (TracegradError, TypeError, ValueError):  # no array of numbers
-        made = list(operands)
+    made = [_joined_up(x) if n else x for x, n in zip(operands, nested, strict=True)]
     return callee(*made, **keywords)
+
+
+def _joined_up(data: Any) -> Any:
+    """Nested lists with Tensors as one array; where that cannot be, their items as arrays."""
+    if type(data) not in (list, tuple) or not holds_tensors(data):
+        return data
+    if _shape(data) is None:
+        return list(map(_joined_up, data))
+    try:
+        return asarray(data)
+    except (TracegradError, TypeError, ValueError):  # no array of numbers
+        return list(data)
+
+
+def _shape(data: Any) -> tuple[int, ...] | None:
+    """The shape of the array that nested lists are now; None where they are none."""
+    if not isinstance(data, list | tuple):
+        return np.shape(getattr(data, "_array", data))
+    shapes = set(map(_shape, data))
+    shape = shapes.pop() if shapes else ()
+    return None if shapes or shape is None else (len(data), *shape)
 
 
 def _taken(x: Any, key: Any) -> Callable[[], Any] | None:

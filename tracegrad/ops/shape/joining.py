@@ -20,7 +20,7 @@ from codegen.types import ArrayType, promote, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ShapeError
 from tracegrad.ops import batching_rules
-from tracegrad.ops.arguments import synonyms
+from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.ufuncs import alias, astype
 from tracegrad.ops.program_functions import apart_in_xla
 from tracegrad.ops.record import define
@@ -136,7 +136,7 @@ def _sequence(arrays: Any, name: str) -> list[Any]:
     several = list(arrays)
     if not several:
         raise ShapeError(f"{name}: no arrays were given")
-    return [np.asarray(x) if isinstance(x, list | tuple | np.generic) else x for x in several]
+    return [np.asarray(x) if isinstance(x, np.generic) else as_array(x) for x in several]
 
 
 @synonyms
