@@ -159,15 +159,12 @@ def test_values(op):
 def test_dtypes(op, dtype):
     """The type rule says what NumPy gives; a dtype that NumPy refuses is refused.
 
-    (A program differs by dtype and by shape; of all shapes there is one in `test_values`, so few
-    are compiled.)
+    (A program differs by dtype and by shape; of all shapes there is one in `test_values`, so one
+    is compiled, another for each dtype.)
     """
     tried = samples(op, dtype)
-    compiled = spread(tried, 3)
-    if tried and is_elementwise(op):  # another shape for each dtype
-        compiled = [tried[DTYPES.index(dtype) % len(tried)]]
-    compiled = [id(sample) for sample in compiled]
-    for sample in tried:
+    compiled = DTYPES.index(dtype) % max(len(tried), 1)
+    for n, sample in enumerate(tried):
         if not takes(op, sample):
             with pytest.raises(TypeError):
                 op(*boxed(sample.operands), **sample.attributes)
@@ -182,7 +179,7 @@ def test_dtypes(op, dtype):
         for rule, result in zip(several, results, strict=True):
             assert (rule.dtype, rule.shape) == (result.dtype.name, result.shape), str(sample)
         assert_same_bits(op(*boxed(sample.operands), **sample.attributes), expected, str(sample))
-        if id(sample) in compiled:
+        if n == compiled:
             assert_same_bits(compiled_value(op, sample), expected, f"compiled {sample}")
 
 
@@ -326,33 +323,57 @@ def real_dot(gradient: Any, direction: Any) -> float:
 
 @differentiable
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-def test_derivatives_against_differences(op, dtype, few):
+def test_derivatives(op, dtype, few):
+    """Those of one program: against differences, in other memory orders, bit for bit as eager."""
     if dtype == "complex128" and op.name in PHASE_FREE:
         dtype = "float64"
-    tried = [s for s in samples(op, dtype) if takes(op, s) and flows(op, s) and precise(s)]
-    for sample in few(tried, 5):
+    tried = [s for s in samples(op, dtype) if takes(op, s) and flows(op, s)]
+    for n, sample in enumerate(few(tried, 5)):
         xs, rest = separated(sample)
         loss = loss_of(op, sample)
-        gradient = tg.grad(loss)(xs, rest)
-        for x, g in zip(xs, gradient, strict=True):
+        gradient = tg.grad(loss)
+        found = gradient(xs, rest)
+        for x, g in zip(xs, found, strict=True):
             assert np.asarray(g).dtype == np.asarray(x).dtype, str(sample)
             assert np.shape(g) == np.shape(x), str(sample)
-        v = direction_for(op, xs, 5)
+        if precise(sample):
+            assert_as_differences(op, sample, loss, found)
+        if dtype == "float64":
+            assert_eager_is(found, loss, xs, rest, sample)
+            if n < 3:
+                for name, others in layouts(xs):
+                    what = f"{name} {sample}"
+                    assert_close(gradient(tuple(others), rest), found, 1e-12, what=what)
 
-        def along(h: float, xs=xs, v=v, loss=loss, rest=rest) -> float:
-            return float(loss(tuple(x + h * d for x, d in zip(xs, v, strict=True)), rest))
 
+def assert_as_differences(op: OpRecord, sample: Sample, loss: Any, gradient: Any) -> None:
+    """The gradient is the slope of the loss along a random direction."""
+    xs, rest = separated(sample)
+    v = direction_for(op, xs, 5)
+    expected = slope(
+        lambda h: float(loss(tuple(x + h * d for x, d in zip(xs, v, strict=True)), rest))
+    )
+    if np.isfinite(expected):  # the mean of nothing is nan, its empty gradient is not
         found = real_dot(gradient, v)
-        expected = slope(along)
-        if np.isfinite(expected):  # the mean of nothing is nan, its empty gradient is not
-            assert found == pytest.approx(expected, rel=1e-6, abs=1e-7), str(sample)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-7), str(sample)
+
+
+def assert_eager_is(gradient: Any, loss: Any, xs: Any, rest: Any, sample: Sample) -> None:
+    """Eager backwards, interpreted and then compiled, have the bits of the compiled gradient."""
+    for _ in range(2):
+        tensors = tuple(tg.tensor(x, requires_grad=True) for x in xs)
+        value = loss(tensors, rest)
+        if value.requires_grad:
+            value.backward()
+        found = [np.zeros(t.shape) if t.grad is None else t.grad for t in tensors]
+        assert_same_bits(found, list(gradient), str(sample))
 
 
 @pytest.mark.sampled(2)
 @differentiable
 def test_second_derivatives_against_differences(op, few):
     tried = [s for s in samples(op, "float64") if flows(op, s) and precise(s)]
-    for sample in few(tried, 3):
+    for sample in few(tried, 2):
         xs, rest = separated(sample)
         gradient = tg.grad(loss_of(op, sample, curved=True))
         v = direction_for(op, xs, 6)
@@ -367,25 +388,10 @@ def test_second_derivatives_against_differences(op, few):
 
 
 @differentiable
-def test_eager_and_compiled_derivatives_have_the_same_bits(op, few):
-    for sample in few([s for s in samples(op, "float64") if flows(op, s)], 5):
-        xs, rest = separated(sample)
-        loss = loss_of(op, sample)
-        expected = tg.grad(loss)(xs, rest)
-        for _ in range(2):
-            tensors = tuple(tg.tensor(x, requires_grad=True) for x in xs)
-            value = loss(tensors, rest)
-            if value.requires_grad:
-                value.backward()
-            found = [np.zeros(t.shape) if t.grad is None else t.grad for t in tensors]
-            assert_same_bits(found, list(expected), str(sample))
-
-
-@differentiable
 def test_derivatives_keep_the_dtype_of_their_operand(op, few):
     """float32 operands have float32 gradients that agree with those of float64."""
     tried = [s for s in samples(op, "float32") if flows(op, s) and "dtype" not in s.attributes]
-    for sample in few(tried, 2):
+    for sample in few(tried, 1):
         xs, rest = separated(sample)
         found = tg.grad(loss_of(op, sample))(xs, rest)
         wide_xs = tuple(np.asarray(x, dtype=np.float64) for x in xs)
@@ -399,16 +405,6 @@ def test_derivatives_keep_the_dtype_of_their_operand(op, few):
         expected = tg.grad(loss_of(op, wide))(wide_xs, rest)
         assert all(np.asarray(g).dtype == np.asarray(x).dtype for g, x in zip(found, xs))
         assert_close(found, expected, rtol=1e-4, atol=1e-5, what=str(sample))
-
-
-@differentiable
-def test_derivatives_in_other_memory_layouts(op, few):
-    for sample in few([s for s in samples(op, "float64") if flows(op, s)], 3):
-        xs, rest = separated(sample)
-        gradient = tg.grad(loss_of(op, sample))
-        expected = gradient(xs, rest)
-        for name, others in layouts(xs):
-            assert_close(gradient(tuple(others), rest), expected, 1e-12, what=f"{name} {sample}")
 
 
 # -- JAX ----------------------------------------------------------------------------------------
@@ -484,14 +480,14 @@ def for_jax(op: OpRecord, dtype: str, most: int) -> list[Sample]:
 
 @pytest.mark.sampled(4)
 @every_op
-def test_against_jax(op):
+def test_against_jax(op, few):
     """The JAX spelling gives NumPy's values, and JAX's derivative of it is ours.
 
     In float64, and in complex numbers or, where there are none, in integers.
     """
     pytest.importorskip("jax")
-    tried = for_jax(op, "float64", 4)
-    tried += for_jax(op, "complex128", 2) or for_jax(op, "int64", 2)
+    tried = [*few(for_jax(op, "float64", 4), 2)]
+    tried += few(for_jax(op, "complex128", 2) or for_jax(op, "int64", 2), 1)
     for sample, (values, gradients) in zip(tried, jax_of(op, tried), strict=True):
         expected = on_numpy(op, sample)
         several = list(expected) if isinstance(expected, tuple | list) else [expected]

@@ -485,11 +485,13 @@ class _Awaited:
 
     def __init__(self, graph: Graph, block: Block) -> None:
         self.graph = graph
+        given = {name for value in graph.inputs for name in lengths_told(graph, value)}
         self.telling: dict[str, Value] = {}  # the first value of the block that tells a length
         for node in block.nodes:
             for result in node.results:
                 for name in lengths_told(graph, result):
-                    self.telling.setdefault(name, result)
+                    if name not in given:
+                        self.telling.setdefault(name, result)
 
     def by(self, node: Node) -> Iterator[Value]:
         """What the node awaits."""

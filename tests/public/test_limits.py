@@ -147,6 +147,28 @@ def other_sums():
         assert np.allclose(compiled, f(of), rtol=1e-12, atol=1e-9)
 
 
+@otherwise("makes an array of zeros, ones or one number like a matrix")
+def other_layouts():
+    x = np.asfortranarray(np.random.default_rng(0).normal(size=(30, 40)))
+    for f in (
+        lambda x: np.zeros_like(x),
+        lambda x: np.full_like(x, 2.0),
+        lambda x: np.gradient(x, axis=0),
+        lambda x: np.polyval([1.0, 2.0, 3.0], x),
+    ):
+        compiled, eager, plain = tg.compile(f)(x), f(tg.tensor(x)).numpy(), f(x)
+        assert np.array_equal(compiled, plain) and np.array_equal(eager, plain)
+        assert compiled.flags.c_contiguous and plain.flags.f_contiguous
+
+    def total(x):
+        z = np.zeros_like(x)
+        z[0] = x[1]
+        return np.sum(np.sin(x) + z)
+
+    assert np.allclose(tg.compile(total)(x), total(x), rtol=1e-12)
+    assert total(tg.tensor(x)).item() == total(x)
+
+
 @otherwise("asks for `np.cov`")
 def other_dtypes():
     x = np.ones((3, 3), np.float32) + np.eye(3, dtype=np.float32)

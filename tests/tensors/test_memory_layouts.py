@@ -320,3 +320,11 @@ def test_writes_through_a_reshaped_result() -> None:
             assert tg.compile(f)(given) == f(given)
         finally:
             tg.config.compile = True
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (3, 4), (2, 3, 4), (6,)])
+def test_an_array_like_another_of_another_shape_lies_as_numpys(shape):
+    x = np.asfortranarray(np.ones((3, 4)))
+    for make in (np.zeros_like, np.ones_like, np.empty_like):
+        found, wanted = make(tg.tensor(x), shape=shape).numpy(), make(x, shape=shape)
+        assert found.strides == wanted.strides

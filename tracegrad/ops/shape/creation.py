@@ -407,15 +407,16 @@ def _make_like(x: Any, order: str, op: Any, *operands: Any, **attributes: Any) -
 
 
 def _laid_out_like(x: Any, made: Any, order: Any) -> Any:
-    """A new Tensor of the shape of `x`, whose axes lie in memory as NumPy's would.
+    """A new Tensor with the axes of `x`, which lie in memory as NumPy's would.
 
     It decides what is a view of it, also while a graph is made, which knows no layouts.
     """
     array, new_one = getattr(x, "_array", None), getattr(made, "_array", None)
     if not isinstance(array, np.ndarray) or not isinstance(new_one, np.ndarray):
         return made
-    if array.ndim > 1 and array.shape == new_one.shape:
-        laid_out = np.empty_like(array, dtype=new_one.dtype, order=order, subok=False)
+    if new_one.ndim > 1:
+        own = {"dtype": new_one.dtype, "shape": new_one.shape, "subok": False}
+        laid_out = np.empty_like(array, order=order, **own)
         if laid_out.flags.c_contiguous:
             return made
         laid_out[...] = new_one
