@@ -89,10 +89,16 @@ def compiled(program: Program, backend: str = "numpy") -> Any:
 
 
 @cache
+def first_call(program: Program) -> tuple[Any, tuple[Any, ...], Any]:
+    """A ``value_and_grad`` that was called once, the arguments of this call and its results."""
+    f, args = compiled(program), program.args
+    return f, args, split(f(*args))
+
+
 def made(program: Program) -> tuple[Any, Any]:
-    """A ``value_and_grad`` that was called once, for what one version can be asked; its results."""
-    f = compiled(program)
-    return f, split(f(*program.args))
+    """A ``value_and_grad`` for what one version can be asked; its first results."""
+    f, _, results = first_call(program)
+    return f, results
 
 
 def eager(program: Program, args: tuple[Any, ...], **more: Any) -> Any:
@@ -199,16 +205,16 @@ def test_graphs_mean_what_the_code_means(program, stage):
 @every_program
 def test_what_is_returned_is_the_callers(program):
     """It shares memory with no argument, and with nothing that the next call returns."""
-    args = program.args
-    f = compiled(program)
+    f, args, first = first_call(program)
     held = [leaf for leaf in flatten(args)[0] if isinstance(leaf, np.ndarray)]
-    for _ in range(3):
-        returned = [x for part in split(f(*args)) for x in part if isinstance(x, np.ndarray)]
+    for results in (first, split(f(*args)), split(f(*args))):
+        returned = [x for part in results for x in part if isinstance(x, np.ndarray)]
         for i, array in enumerate(returned):
             assert not any(np.shares_memory(array, other) for other in (*held, *returned[:i]))
         held += returned
 
 
+@pytest.mark.sampled(2)
 @every_program
 def test_the_function_itself_compiles(program):
     f = Watched(tg.compile(program.new(), static_argnames=program.static_argnames))
@@ -217,6 +223,7 @@ def test_the_function_itself_compiles(program):
         assert_same_bits(leaves(f(*program.args)), expected)
 
 
+@pytest.mark.sampled(2, 1)
 @every_program
 def test_grad_alone(program):
     f = tg.grad(
@@ -302,6 +309,7 @@ def difference_of(derivative: Any, args: tuple[Any, ...], v: Any, program: Progr
     return slope(along)
 
 
+@pytest.mark.sampled(2)
 @twice
 def test_second_derivatives_against_differences(program):
     args = program.args
@@ -313,6 +321,7 @@ def test_second_derivatives_against_differences(program):
     assert_close(flat, expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.sampled(2, 1)
 @three_times
 def test_third_derivatives_against_differences(program):
     args = program.args
@@ -348,14 +357,14 @@ def numbers_of(result: Any) -> Any:
     return [v for v in value if isinstance(v, np.ndarray | np.generic)], gradient
 
 
-@pytest.mark.sampled(4, 2)
+@pytest.mark.sampled(6, 3)
 @every_program
 def test_agrees_with_jax(program):
     expected = of_jax(program)
     assert_close(numbers_of(made(program)[1]), expected, tolerance(program))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @every_program
 def test_the_jax_backend(program):
     pytest.importorskip("jax")
@@ -436,7 +445,7 @@ def sources_in_another_process(names: list[str], hash_seed: int) -> str:
 
 
 def test_the_source_is_the_same_in_every_process(few):
-    names = [p.name for p in few(PROGRAMS, 60)]
+    names = [p.name for p in few(PROGRAMS, 30)]
     first, second = (sources_in_another_process(names, seed) for seed in (0, 4711))
     assert first.count("def ") >= len(names)
     assert first == second

@@ -164,7 +164,7 @@ def check(case, transform, dtype, lengths):
 
 
 @needs_numba
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(11)
 @every_dtype
 @every_transform
 @every_case
@@ -201,7 +201,7 @@ EVERY = [
 
 
 @needs_numba
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @every_dtype
 @pytest.mark.parametrize("share", range(8))
 def test_every_function_that_kernels_call(share, dtype, kernels):

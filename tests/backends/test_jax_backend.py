@@ -276,7 +276,7 @@ def test_binary_dtypes_are_numpys(name, few):
         for b in OPERANDS.values()
         if not (number_of(b) and name in ("matmul", "indexed"))
     ]
-    pairs = few(pairs, 30)
+    pairs = few(pairs, 15)
 
     def every(pairs):
         return [f(a, b) for a, b in pairs]

@@ -481,10 +481,10 @@ def test_the_text_is_the_same_in_every_process():
             stdout=subprocess.PIPE,
             text=True,
         )
-        for seed in ("0", "1", "12345")
+        for seed in ("0", "12345")
     ]
     texts = {process.communicate()[0] for process in running}
-    assert [process.returncode for process in running] == [0, 0, 0]
+    assert [process.returncode for process in running] == [0, 0]
     assert len(texts) == 1 and "def layer" in texts.pop()
 
 

@@ -129,6 +129,7 @@ def _nodes(out):
     return [y.grad_fn for y in flatten(out)[0] if isinstance(y, tg.Tensor) and y.grad_fn]
 
 
+@pytest.mark.sampled(2, 1)
 @pytest.mark.parametrize("program", CORPUS, ids=lambda p: p.name)
 def test_programs_equal_eager(program):
     made = tg.compile(program.function, static_argnames=program.static_argnames)
@@ -137,6 +138,7 @@ def test_programs_equal_eager(program):
         assert_same_bits(run_eagerly(made, args, *how), run_eagerly(program.function, args, *how))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda f: f.name)
 def test_control_flow_equals_eager(flow):
     made = tg.compile(flow.function)

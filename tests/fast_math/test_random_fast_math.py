@@ -141,7 +141,7 @@ def differ(program: Program, twice: bool) -> list[str]:
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("twice", [False, True], ids=["first order", "second order"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_within_rounding(seed, twice, monkeypatch):

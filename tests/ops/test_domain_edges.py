@@ -363,6 +363,7 @@ RAISED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("f, good, bad", RAISED.values(), ids=RAISED)
 def test_jax_raises_what_numpy_raises(f, good, bad):

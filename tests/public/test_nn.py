@@ -481,10 +481,11 @@ def test_gradients(tried):
     assert float(dot(gradient, direction)) == pytest.approx(slope(along), rel=1e-7, abs=1e-8)
 
 
-def test_values_and_gradients_on_jax():
-    """All cases but repetitions, in one program: XLA is slow to start."""
+def test_values_and_gradients_on_jax(few):
+    """Half of the cases but repetitions, in one program: XLA is slow to start."""
     pytest.importorskip("jax")
     names = [name for name in CASES if not name.endswith(("_sum", "_none"))]
+    names = few(names, -(-len(names) // 2))
     tried = [CASES[name] for name in names]
 
     def losses(wanted, rest):

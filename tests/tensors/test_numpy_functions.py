@@ -221,6 +221,7 @@ def test_second_derivatives(call):
     assert float(dot(second, other)) == pytest.approx(along, rel=1e-5, abs=1e-6), call
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("call", one_call_a_function().values())
 def test_on_jax(call):
     """Functions that are made of several ops: results, and gradients, of both targets agree."""
@@ -435,6 +436,7 @@ OF_NUMBERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_python_numbers_stay_numbers_through_operators_alone(name, backend):

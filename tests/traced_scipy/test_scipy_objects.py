@@ -73,6 +73,7 @@ def test_sparse_matrices_are_what_dense_ones_are(name):
     assert_close(tg.jacfwd(CASES[name][0])(X), tg.jacfwd(CASES[name][1])(X), 1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_sparse_matrices_in_programs_for_jax(name):
     pytest.importorskip("jax")

@@ -67,7 +67,6 @@ METHODS = ("logpdf", "pdf", "cdf", "logcdf", "sf", "logsf")
 CONSTANT = {"t", "gamma", "beta", "chi2"}  # no derivative of their cdf in shapes is known
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous_distributions(name, method):

@@ -220,6 +220,7 @@ def test_value_and_gradient_equal_eager(flow):
             assert_same_bits(split(f(*args)), eager(flow, args), f"new values {args}")
 
 
+@pytest.mark.sampled(2)
 @every_flow
 def test_another_path_first(flow, unverified):
     f = compiled(flow)
@@ -227,6 +228,7 @@ def test_another_path_first(flow, unverified):
         assert_same_bits(split(f(*flow.inputs[i])), eager(flow, flow.inputs[i]))
 
 
+@pytest.mark.sampled(2, 1)
 @every_flow
 def test_the_function_itself_and_its_gradient_alone(flow, unverified):
     function = tg.compile(flow.function)

@@ -239,6 +239,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", DERIVATIVES)
 @pytest.mark.parametrize("seed", [0, 7, 12])
 def test_derivatives_of_random_ifs_equal_eager(seed, kind):

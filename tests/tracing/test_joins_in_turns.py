@@ -219,6 +219,7 @@ def test_tapes(function):
         assert_same_bits(([], [a.grad.numpy()]), ([], [b.grad.numpy()]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("backend", ["jax", "numba"])
 @pytest.mark.parametrize("function", [nested_ifs, a_while, begins_anew, kept_in_arms, arrays])

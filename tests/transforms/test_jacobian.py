@@ -140,7 +140,7 @@ def assert_like(found: Any, expected: Any) -> None:
         assert_close(a, b, 1e-11, 1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize("transform", ["jacrev", "jacfwd", "jacobian"])
 @pytest.mark.parametrize("case", range(len(CASES)), ids=IDS)
@@ -176,6 +176,7 @@ HESSIANS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize("case", range(len(HESSIANS)))
 def test_hessians_are_those_of_jax(case, backend):
@@ -220,6 +221,7 @@ NESTED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize(("outer", "inner", "make"), NESTED)
 def test_nested_pairs_are_those_of_jax(outer, inner, make, backend):

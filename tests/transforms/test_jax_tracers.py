@@ -70,6 +70,7 @@ AROUND = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("around", AROUND)
 def test_gradients_inside_transforms(around, backend):
@@ -77,6 +78,7 @@ def test_gradients_inside_transforms(around, backend):
     assert_same(AROUND[around](ours)(X), jax.jit(AROUND[around](theirs))(X))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("around", [jax.grad, jax.value_and_grad, jax.hessian, jax.jit])
 def test_compiled_functions_inside_transforms(around, backend):

@@ -76,7 +76,7 @@ def assert_tangent(f: Any, primals: Any, tangents: Any, rtol: float = 1e-6, **se
 # -- ops ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @differentiable
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_tangents_of_ops_against_differences(op, dtype):
@@ -152,7 +152,7 @@ twice = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @smooth
 def test_tangents_of_programs_are_those_of_jax(program):
     import jax.numpy as jnp

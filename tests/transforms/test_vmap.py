@@ -80,7 +80,7 @@ def batch_of(program: Program) -> tuple[Any, Any, list[Any]] | None:
 MAPPED = [p for p in PROGRAMS if batch_of(p) is not None and p.name != "auxiliary_argument"]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("what", ["value", "gradient"])
 @pytest.mark.parametrize("program", MAPPED, ids=lambda p: p.name)
 def test_programs_over_a_batch(program, what):
