@@ -173,6 +173,7 @@ def test_machine_code_has_the_bits_of_numpy_source(case, transform, dtype, kerne
     assert kernels and None not in kernels
 
 
+@pytest.mark.sampled(5, 1)
 @every_dtype
 @every_transform
 @every_case

@@ -587,3 +587,23 @@ def test_lists_of_numbers_are_joined_to_arrays(f, dtype):
     slopes = [(np.sin(f(wide + d)).sum() - np.sin(f(wide - d)).sum()) / 2e-6 for d in steps]
     np.testing.assert_allclose(gradient(x), slopes, rtol=1e-4, atol=1e-5)
     assert gradient.cache_info().versions == 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.zeros_like(x, "f4", "C"),
+        lambda x: np.ones_like(x, None, "K", True, (4, 2)),
+        lambda x: np.full_like(x, 2.0, None, "C"),
+        lambda x: np.reshape(x, (3, 2), "F"),
+        lambda x: np.take(x, [0, 5], 1, None, "clip"),
+        lambda x: np.concatenate([x, x], 1, None),
+        lambda x: np.clip(x, 0.0, 1.0, None),
+        lambda x: np.sort(x, 0, None, None),
+        lambda x: np.sum(x, 0, None, None, True),
+    ],
+)
+def test_arguments_stand_where_numpy_has_them(f):
+    x = np.array([[0.5, -2.0, 3.0], [1.5, 0.25, -1.0]])
+    assert_same_bits(tg.compile(f)(x), f(x))
+    assert_same_bits(f(tg.tensor(x)).numpy(), f(x))

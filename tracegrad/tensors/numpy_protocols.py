@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -292,6 +293,8 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
+    if len(args) > 2:
+        args, kwargs = _by_name(func, function, args, kwargs)
     given = _spoken(kwargs)
     out = given.pop("out", None)
     found = _call(shown, function, args, _renamed(func, function, given))
@@ -300,6 +303,26 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     if name not in LOOKS:
         found = as_of_function(name, found, args[0] if args else None)
     return CONTAINERS[name](found) if name in CONTAINERS else found
+
+
+def _by_name(func: Any, function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """Arguments that stand elsewhere here than in NumPy's function, from the third on, by name."""
+    alike, names = _shared_places(func, function)
+    return args[:alike], {**dict(zip(names, args[alike:], strict=False)), **kwargs}
+
+
+@cache
+def _shared_places(func: Any, function: Any) -> tuple[int | None, tuple[str, ...]]:
+    """How many arguments stand where NumPy has them, and the names of those behind."""
+    theirs = inspect.signature(func).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in theirs):
+        return None, ()
+    names = [p.name for p in theirs if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    ours = list(inspect.signature(function).parameters)
+    for i, name in enumerate(names[2:], 2):
+        if name in (*ours, "out", "subok") and ours[i : i + 1] != [name]:
+            return i, tuple(names[i:])
+    return None, ()
 
 
 def _as_array(x: Any) -> Any:
