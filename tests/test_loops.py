@@ -482,6 +482,21 @@ def test_looks_of_an_inner_loop_that_is_unrolled(function, seed):
         assert compiled(u) == function(u)
 
 
+def test_a_number_that_unrolled_turns_read_twice_is_measured_once():
+    """What it takes to compile does not double with each turn."""
+
+    def grown(x):
+        t = 1.0
+        for i in range(8):
+            for _ in range(i + 1, 8):
+                t = t + 0.27 * t
+        return np.sum(x) + t
+
+    for f in (tg.compile(grown), tg.value_and_grad(grown)):
+        found = f(np.ones(3))
+        assert (found[0] if isinstance(found, tuple) else found) == grown(np.ones(3))
+
+
 def windows(x, w):
     total = 0.0
     for i in range(len(x)):

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from codegen import sizes as sz
 from codegen.array_bytes import bytes_of, bytes_text
 from codegen.emit.writer import Writer
-from codegen.ir import Branch, Call, Graph, Join, Loop, Origin, Trait, Value, dims_of
+from codegen.ir import Branch, Call, Constant, Graph, Join, Loop, Origin, Trait, Value, dims_of
 from codegen.passes.fuse import unsliced
 from codegen.sizes import Dim
 from codegen.spelling import Spelling
@@ -218,6 +218,16 @@ def _none(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
 # -- memory -------------------------------------------------------------------------------------
 
 
+def numbers_of(graph: Graph) -> set[Value]:
+    """The numbers that are computed from constants alone: the text has what they come to."""
+    found: set[Value] = set()
+    for value, node in graph.producer.items():
+        computed = isinstance(node, Call) and node.operands and found.issuperset(node.operands)
+        if isinstance(node, Constant) or (computed and not value.type.shape):
+            found.add(value)
+    return found
+
+
 class Memory:
     """What the values of a graph take while its statements run.
 
@@ -234,6 +244,7 @@ class Memory:
         self.graph, self.steps, self.over, self.spellings = graph, steps, over, spellings
         self.only: Dim | None = None
         self.variables = {value for step in steps for _, value in step.binds}
+        self.numbers = numbers_of(graph)
         self.free = False  # whether a length is not known
         self.unknown = 0  # the largest operand of a call of which nobody knows what it takes
         self.elements: dict[Value, tuple[Dim, int]] = {}
@@ -303,7 +314,9 @@ class Memory:
         return most
 
     def _is_inner(self, value: Value) -> bool:
-        return value not in self.variables and isinstance(self.graph.producer.get(value), Call)
+        if value in self.variables or value in self.numbers:
+            return False
+        return isinstance(self.graph.producer.get(value), Call)
 
     def _evaluated(self, value: Value) -> tuple[int, int]:
         """The most bytes while a value is computed, and those that it leaves."""
