@@ -34,6 +34,7 @@ import tracegrad as tg
 from tracegrad.world.loops.recording import Loops
 
 PRELUDE = """
+from functools import reduce
 def clip(u, v):
     if u > v:
         return u - v
@@ -399,7 +400,14 @@ class Writer:
             f"x[{at} : {at} + 2].sum()",
             "max(s, r)",
             f"min(s, {k})",
+            f"max(r, {k}, x[{at}] * s)",
             "s / 3",
+            "sum(0.1 * v * s for v in x)",
+            "sum(clip(v, r) for v in w if v > 0)",
+            "sum(u * v for u, v in zip(x, x[1:]))",
+            f"min((v - {k}) ** 2 for v in x)",
+            "reduce(lambda u, v: 0.7 * u + v, w, s)",
+            f"max(x[{at} : {at} + 3], default=s)",
         ]
         if self.loops:
             t = self.any(*self.loops)

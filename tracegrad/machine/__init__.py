@@ -8,7 +8,8 @@ them. A frame is plain data: it can be copied at an instruction, and run on.
   `decoding.py` has the table of Python's versions, `expression_instructions.py`,
   `statement_instructions.py` and `instruction_table.py` the closures. It refuses what is not
   executed (async, ``exec``, frames that look at themselves): such code runs natively.
-- `frames.py` binds arguments, runs the closures, unwinds exceptions, drives generators.
+- `frames.py` binds arguments, runs the closures, unwinds exceptions, drives generators;
+  `consumed_generators.py` makes lists of generator expressions that are used up at once.
 - `attribute_lookup.py`, `operators.py`, `iteration.py`, `calls.py` do what C code does for
   attributes, operators, iteration and calls, as far as the user's Python may be asked on the way
   (`__add__`, properties, `__enter__`).

@@ -12,7 +12,15 @@ from typing import Any
 
 from tracegrad.machine import operators
 from tracegrad.machine.attribute_lookup import PLAIN, call_special, special
-from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping
+from tracegrad.machine.iteration import (
+    DIRECT,
+    GENERATOR,
+    advance,
+    get_iterator,
+    items,
+    iterable,
+    mapping,
+)
 from tracegrad.machine.operators import COMPARE, compare, truth
 from tracegrad.machine.replacement_table import REPLACED, REPLACED_KINDS, replaces
 from tracegrad.machine.world_protocol import ABSENT, is_a
@@ -57,8 +65,24 @@ def taking_iterables(function: Any, *places: int) -> None:
     replaces(function)(own)
 
 
-for _function in (list, tuple, set, frozenset, zip, enumerate, bytes, bytearray):
+for _function in (set, frozenset, zip, enumerate, bytes, bytearray):
     taking_iterables(_function, *((0,) if _function is not zip else ()))
+
+
+@replaces(list)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
+        return m.consumed(args[0])
+    return m.native(list, *[iterable(m, x) for x in args], **kwargs)
+
+
+@replaces(tuple)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
+        args = (m.consumed(args[0]),)
+    return m.native(tuple, *[iterable(m, x) for x in args], **kwargs)
+
+
 for _function in (list.extend, collections.deque, collections.deque.extend, str.join):
     taking_iterables(_function, *((0,) if _function is collections.deque else (1,)))
 for _function in (set.update, set.union, set.intersection, set.difference):
@@ -123,10 +147,17 @@ def _(m, args, kwargs):
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
         return m.native(sum, *args, **kwargs)
-    values = args[0] if type(args[0]) in (list, tuple) else list(items(m, args[0]))
-    if operators.all_plain(values):
+    values = gone_through(m, args[0])
+    if type(values) in (list, tuple) and operators.all_plain(values):
         return m.native(sum, values, start)
     return m.run_own(summed, values, start)
+
+
+def gone_through(m, x: Any) -> Any:
+    """What a function of the machine's own goes through: of what C code iterates over, a list."""
+    if type(x) in (list, tuple):
+        return x
+    return m.consumed(x) if id(type(x)) in DIRECT else get_iterator(m, x)
 
 
 def summed(values: Any, total: Any) -> Any:
@@ -147,6 +178,17 @@ def extreme(function: Any, symbol: str) -> None:
             return m.native(function, *args, **kwargs)
         if key is None and operators.all_plain(args) and (len(args) > 1 or plain_items(args[0])):
             return m.native(function, *args, **kwargs)
+        if key is None:
+            values = args if len(args) > 1 else gone_through(m, args[0])
+            listed = type(values) in (list, tuple)
+            if listed and 1 < len(values) <= MOST_STRAIGHT and not operators.all_plain(values):
+                return m.run_own(extreme_of(symbol, len(values)), *values)
+            if not listed or not operators.all_plain(values):
+                iterator = get_iterator(m, values)
+                best = advance(m, iterator)
+                if best is not ABSENT:
+                    return m.run_own(EXTREME_AMONG[symbol], iterator, best)
+            args = (values,)
         best = best_key = ABSENT
         for x in items(m, args[0]) if len(args) == 1 else args:
             value = x if key is None else m.call(key, (x,), {})
@@ -157,6 +199,49 @@ def extreme(function: Any, symbol: str) -> None:
         return best
 
     replaces(function)(own)
+
+
+def least_among(values: Any, best: Any) -> Any:
+    """What `min` does, interpreted: its turns may stay a loop."""
+    for value in values:
+        if value < best:
+            best = value
+    return best
+
+
+def most_among(values: Any, best: Any) -> Any:
+    """What `max` does."""
+    for value in values:
+        if value > best:
+            best = value
+    return best
+
+
+EXTREME_AMONG = {"<": least_among, ">": most_among}
+MOST_STRAIGHT = 8  # operands that `min` and `max` compare in code of their own
+
+
+@functools.cache
+def extreme_of(symbol: str, count: int) -> Any:
+    """What `min` and `max` of so many operands do, interpreted: the ways on may meet.
+
+    For three operands::
+
+        def extreme(best, x1, x2):
+            if x1 < best:
+                best = x1
+            if x2 < best:
+                best = x2
+            return best
+    """
+    others = [f"x{i}" for i in range(1, count)]
+    lines = [f"def extreme({', '.join(['best', *others])}):"]
+    for x in others:
+        lines += [f"    if {x} {symbol} best:", f"        best = {x}"]
+    found: dict[str, Any] = {"__name__": __name__}
+    text = "\n".join([*lines, "    return best"])
+    exec(compile(text, __file__, "exec"), found)  # its lines are not the user's
+    return found["extreme"]
 
 
 def compared(m, rule: Any, a: Any, b: Any) -> Any:
@@ -213,7 +298,7 @@ def sort_key(m, values: list, key: Any) -> Any:
 def _(m, args, kwargs):
     if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
         return m.native(sorted, *args, **kwargs)
-    values = list(items(m, args[0]))
+    values = m.consumed(args[0])
     key = sort_key(m, values, kwargs.get("key"))
     return m.native(sorted, values, key=key, reverse=kwargs.get("reverse", False))
 
@@ -273,8 +358,13 @@ def _(m, args, kwargs):
     total = args[2] if len(args) == 3 else advance(m, iterator)
     if total is ABSENT:
         return m.native(functools.reduce, function, ())
-    while (value := advance(m, iterator)) is not ABSENT:
-        total = m.call(function, (total, value), {})
+    return m.run_own(reduced, function, iterator, total)
+
+
+def reduced(function: Any, values: Any, total: Any) -> Any:
+    """What `reduce` does, interpreted: its turns may stay a loop."""
+    for value in values:
+        total = function(total, value)
     return total
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CellType, CodeType, FunctionType, MethodType
+from inspect import GEN_CREATED, getgeneratorstate
+from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from tracegrad.machine import attribute_lookup, calls, iteration, recursion_depth, tracebacks
 from tracegrad.machine import frame_builtins as frame_builtins  # which enters its rows
 from tracegrad.machine.builtin_functions import REPLACED
 from tracegrad.machine.calling_builtins import REPLACED_KINDS
+from tracegrad.machine.consumed_generators import listing
 from tracegrad.machine.decoding import VERSION
 from tracegrad.machine.translation import (
     VARARGS,
@@ -297,6 +299,21 @@ class Machine:
         names, builtins = function.__globals__, function.__builtins__
         return run_frame(self, Frame(self, code, program, function, names, builtins, None, fast))
 
+    def consumed(self, x: Any) -> list[Any]:
+        """All that an iterable gives, to one who goes through the whole of it at once."""
+        frame = _expression_not_begun(self, x)
+        code = None if frame is None else listing(frame.code)
+        program = None if code is None else program_or_none(code)
+        if frame is None or code is None or program is None:
+            return list(iteration.items(self, x))
+        x.close()
+        names, builtins, closure = frame.globals, frame.builtins, frame.closure
+        own = Frame(self, code, program, frame.function, names, builtins, closure, frame.fast)
+        try:
+            return run_frame(self, own)  # type: ignore[no-any-return]
+        except StopIteration as error:
+            raise RuntimeError("generator raised StopIteration") from error
+
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""
         program = program_or_none(function.__code__)
@@ -573,6 +590,17 @@ def find(m: Machine, x: Any, name: str) -> Any:
         return attribute_lookup.load_attribute(m, x, name)
     except AttributeError:
         return ABSENT
+
+
+def _expression_not_begun(m: Machine, x: Any) -> Frame | None:
+    """The frame of a generator expression that nothing has gone through."""
+    if type(x) is not GeneratorType or x.gi_code is not drive.__code__:
+        return None
+    if getgeneratorstate(x) != GEN_CREATED:
+        return None
+    given = x.gi_frame.f_locals
+    frame: Frame = given["f"]
+    return frame if given["m"] is m and frame.code.co_name == "<genexpr>" else None
 
 
 def named(generator: Any, function: FunctionType) -> Any:

@@ -1,0 +1,233 @@
+"""Programs with `min`, `sum`, `reduce` and generator expressions enter; their loops stay loops."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from functools import reduce
+from types import FunctionType
+
+import numpy as np
+import pytest
+from checks import assert_same_bits, run_eagerly, split
+
+import tracegrad as tg
+
+
+def hinge(x):
+    s = 0.0
+    for v in x:
+        s += max(0, 1 - v)
+    return s
+
+
+def clipped(v, low, high):
+    return max(low, min(v, high))
+
+
+def clipped_in_a_helper(x):
+    s = 0.0
+    for v in x:
+        s += clipped(v, -1, 1) ** 2
+    return s
+
+
+def warped(x):
+    n = len(x) // 2
+    a, b = x[:n], x[n:]
+    costs = np.full((n + 1, n + 1), np.inf)
+    costs[0, 0] = 0
+    for i in range(1, n + 1):
+        for j in range(1, n + 1):
+            least = min(costs[i - 1, j], costs[i, j - 1], costs[i - 1, j - 1])
+            costs[i, j] = (a[i - 1] - b[j - 1]) ** 2 + least
+    return costs[-1, -1]
+
+
+def nearest(x):
+    centers = [-1.0, 0.0, 1.0]
+    s = 0.0
+    for v in x:
+        s += min((v - m) ** 2 for m in centers)
+    return s
+
+
+def largest_row(x):
+    return max(x) * 2
+
+
+def sum_of_squares(x):
+    return sum(v * v for v in x)
+
+
+def pairs(x):
+    return sum(a * b for a, b in zip(x[1:], x[:-1]))
+
+
+def by_number(x):
+    return sum(x[i] * i for i in range(len(x)))
+
+
+def nested(x):
+    return sum(sum(v * w for w in x[:3]) for v in x)
+
+
+def listed(x):
+    values = list(v * 2 for v in x)
+    return np.sum(np.stack(values) ** 2)
+
+
+def discounted(x):
+    return reduce(lambda total, v: 0.9 * total + v, x)
+
+
+def product(x):
+    return reduce(operator.mul, [1 + 0.01 * v for v in x], 2.0)
+
+
+LOOPS = [
+    *(hinge, clipped_in_a_helper, warped, nearest, largest_row, sum_of_squares, pairs),
+    *(by_number, nested, listed, discounted, product),
+]
+
+
+def conditional(x):
+    return sum((v * v for v in x if v > 0), x[0] * 0.5)
+
+
+def smallest_of_a_generator(x):
+    return min(v * v + 1 for v in x)
+
+
+def in_a_tuple(x):
+    return sum(tuple(v * v for v in x))
+
+
+def smallest_by_key(x):
+    return min(x, key=lambda v: (v - 0.3) ** 2)
+
+
+def with_a_default(x):
+    return max((v for v in x if v > 100), default=x[0]) * x[1]
+
+
+def of_two_and_more(x):
+    return min(x[0], x[1]) * max(x[2], 0.5, x[3], x[4] * x[4]) + max([x[0] * 2, x[1]])
+
+
+def ties(x):
+    return min(x[0] * 1.0, x[0] * 2 - x[0]) + max(0.0, x[1] * 0.0)
+
+
+def consumed_twice(x):
+    squares = (v * v for v in x)
+    return sum(squares) + 10 * sum(squares)
+
+
+def partly_consumed(x):
+    squares = (v * v for v in x)
+    return 3 * next(squares) + sum(squares)
+
+
+def sorted_by_itself(x):
+    return sum(v * i for i, v in enumerate(sorted(w * w for w in x[:4])))
+
+
+OTHERS = [
+    *(conditional, smallest_of_a_generator, smallest_by_key, with_a_default, of_two_and_more),
+    *(in_a_tuple, ties, consumed_twice, partly_consumed, sorted_by_itself),
+]
+PROGRAMS = [*LOOPS, *OTHERS]
+NAMES = [f.__name__ for f in PROGRAMS]
+
+
+def arrays(count=3, size=12):
+    random = np.random.default_rng(1)
+    drawn = [random.normal(size=size) for _ in range(count)]
+    return [*drawn, np.zeros(size), drawn[1][:10], drawn[0]]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=NAMES)
+def test_bits_are_those_of_eager(function):
+    f, plain = tg.value_and_grad(function), tg.compile(function)
+    for x in arrays():
+        if function is not warped:  # eagerly it cannot fill a plain array
+            assert_same_bits(split(f(x)), run_eagerly(function, (x,)))
+        assert_same_bits(plain(x), function(x))
+
+
+def test_gradients_of_what_is_filled_with_the_least():
+    f = tg.value_and_grad(warped)
+    for x in arrays()[:3]:
+        value, slopes = f(x)
+        assert value == warped(x)
+        steps = np.eye(len(x)) * 1e-6
+        found = [(warped(x + step) - warped(x - step)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(slopes, found, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=[f.__name__ for f in LOOPS])
+def test_the_source_does_not_grow_with_the_turns(function, fresh_loops):
+    lengths = []
+    for size in (24, 40):
+        code = function.__code__.replace(co_name=f"first_called_with_{size}")
+        f = tg.value_and_grad(FunctionType(code, globals()))
+        f(np.random.default_rng(0).normal(size=size))
+        lengths.append(len(f.source().splitlines()))
+    assert lengths[0] == lengths[1] < 180
+    assert "calling_builtins" not in f.source()
+
+
+@pytest.mark.parametrize("backend", ["jax", "numba"])
+@pytest.mark.parametrize("function", [warped, nearest, sum_of_squares, discounted, conditional])
+def test_other_targets(function, backend):
+    pytest.importorskip(backend)
+    f = tg.value_and_grad(function, backend=backend)
+    for x in arrays(2)[:2]:
+        for a, b in zip(f(x), tg.value_and_grad(function)(x), strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-12, atol=1e-14)
+
+
+def test_effects_of_an_expression_come_in_order():
+    seen = []
+
+    def noted(v):
+        seen.append("noted")
+        return v * v
+
+    def f(x):
+        total = sum(noted(v) for v in x)
+        seen.append("summed")
+        return total
+
+    compiled = tg.compile(f)
+    for _ in range(3):
+        seen.clear()
+        compiled(np.arange(3.0))
+        assert seen == ["noted"] * 3 + ["summed"]
+
+
+def test_errors_are_those_of_python():
+    def stops(x):
+        return sum(next(iter(())) for _ in x)
+
+    def adds(x):
+        return sum("a" for _ in x)
+
+    for f in (stops, adds):
+        errors = []
+        for run in (f, tg.compile(f)):
+            with pytest.raises(Exception) as caught:
+                run(np.arange(3.0))
+            errors.append((type(caught.value), str(caught.value)))
+        assert errors[0] == errors[1]
+
+
+def test_a_traceback_names_the_expression():
+    def f(x):
+        return sum(1 // int(v) for v in x)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        tg.compile(f)(np.array([1.0, 0.0]))
+    (entry,) = [entry for entry in caught.traceback if entry.name == "<genexpr>"]
+    assert inspect.getsource(f).splitlines()[1].strip() == str(entry.statement).strip()
