@@ -596,7 +596,7 @@ def _expression_not_begun(m: Machine, x: Any) -> Frame | None:
     """The frame of a generator expression that nothing has gone through."""
     if type(x) is not GeneratorType or x.gi_code is not drive.__code__:
         return None
-    if getgeneratorstate(x) != GEN_CREATED:
+    if x.gi_frame is None or getgeneratorstate(x) != GEN_CREATED:
         return None
     given = x.gi_frame.f_locals
     frame: Frame = given["f"]
