@@ -220,9 +220,9 @@ class _Items:
             self._ids, waiting = set(), list(self._operands)
             while waiting:
                 value = waiting.pop()
-                if type(value) in (tuple, list):
+                if type(value) in (tuple, list):  # which may hold itself
+                    waiting += [item for item in value if id(item) not in self._ids]
                     self._ids.update(map(id, value))
-                    waiting += value
         return id(x) in self._ids
 
 
