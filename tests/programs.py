@@ -2012,3 +2012,19 @@ def repeated_number(np):
         return np.sum(y * y * ones.astype(float) * threes.astype("float32")) + ones.sum() * x[0]
 
     return loss
+
+
+@program(lambda draw, n=6: (draw(n), draw(n)), dict(n=8), argnums=(0, 1))
+def windows(np):
+    """A loop that begins at the turn of the loop around it, and is left by a distance."""
+
+    def loss(x, w):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i, len(x)):
+                if j - i > 2:
+                    break
+                total += x[j] ** 2 * w[i]
+        return total
+
+    return loss

@@ -480,3 +480,51 @@ def test_looks_of_an_inner_loop_that_is_unrolled(function, seed):
     for _ in range(3):
         u = random.random((12, 4)) < 0.4
         assert compiled(u) == function(u)
+
+
+def windows(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, len(x)):
+            if j - i > 2:
+                break
+            total += x[j] * w[i]
+    return total
+
+
+def windows_with_gaps(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, len(x)):
+            if (i + j) % 3 == 0:
+                continue
+            if j - i > 2:
+                break
+            total += x[i] * x[j] * w[j]
+    return total
+
+
+@pytest.mark.parametrize("function", [windows, windows_with_gaps])
+def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
+    """The number ``j - i`` of a turn is read after loops within: none of these has its variable."""
+    random = np.random.default_rng(0)
+    x, w = random.normal(size=9), random.normal(size=9)
+    gradient = tg.grad(function, argnums=(0, 1))
+    assert_same_bits(gradient(x, w), eagerly(gradient, x, w))
+
+
+def counted_down(x):
+    c = np.zeros(12)
+    for i in range(12):
+        for j in range(i - 1, -1, -1):
+            if i - j > 2:
+                break
+            c[i] += c[j] * x[j]
+        c[i] += x[i]
+    return c.sum()
+
+
+def test_what_a_loop_for_jax_counts_to_keeps_its_variable_in_the_turns():
+    x = np.random.default_rng(0).normal(size=12)
+    got = tg.grad(counted_down, backend="jax")(x)
+    np.testing.assert_allclose(got, tg.grad(counted_down)(x), rtol=1e-12)

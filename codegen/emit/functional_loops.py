@@ -513,6 +513,8 @@ class FunctionalEmitter(FunctionEmitter):
         self.outside = self._read_from_around(loop.turn, own)
         self.outside |= {self.owner[name] for name in turn.reads if name in self.owner}
         self._enter(loop.turn)
+        for name in turn.reads:  # by the loop's bounds, which stand in the turn
+            self.names.wake(name)
 
     def _end_turn(self) -> None:
         self.turns.pop()

@@ -113,9 +113,11 @@ class Emitter:
         self.over: set[Value] = set()  # values that took over an operand's memory
         self.pending: dict[Value, Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
+        self.wish = self._output_names()
+        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        self.of_turns = {c.results[0]: c.operands[0] for c in calls if self._is_of_turns(c)}
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
-        self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
         self.strong_numbers = target.strong_numbers(graph)
         self.literals: dict[Value, Number] = {}
@@ -131,7 +133,10 @@ class Emitter:
         self.places: dict[Value, str] = {}  # the variables of the parameters of loops
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
-        """How often the text of a block reads each value, every path counted."""
+        """How often the text of a block reads each value, every path counted.
+
+        Whoever reads ``t - 1`` reads `t`.
+        """
         left: dict[Value, int] = {}
         for node in walk(block.nodes):
             counts = [1] * len(node.operands)
@@ -145,6 +150,9 @@ class Emitter:
         for end in ends(block):
             for output in end.outputs:
                 left[output] = left.get(output, 0) + 1
+        for value, index in self.of_turns.items():
+            if value in left:
+                left[index] = left.get(index, 0) + left[value]
         return left
 
     def _output_names(self) -> dict[Value, str]:
@@ -209,7 +217,7 @@ class Emitter:
         spelling = self._spelling(call)
         if self._fold(call):
             return
-        if self._is_of_turns(call):
+        if call.results[0] in self.of_turns:
             self.shown[call.results[0]] = self._expression(call, spelling)
             return
         if len(call.results) == 1 and self._may_nest(call, spelling):
@@ -443,6 +451,8 @@ class Emitter:
         self.left[value] = left
         if value in self.pending:
             self.waiting.subtract(self.pending.pop(value).reads)
+        if value in self.of_turns:
+            self._take(self.of_turns[value])
         if left <= 0:
             name = self.shown[value].fragment.text
             if self.owner.get(name) is value:

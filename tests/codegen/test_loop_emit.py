@@ -1100,6 +1100,65 @@ case(
     3,
 )
 
+case(
+    "a_turn_that_is_read_within_a_later_loop",
+    """
+    graph f(x: float64[n0], n: int) {
+      %one = constant(1)
+      %two = constant(2)
+      %lim = constant(0.0)
+      %z = constant(0.0)
+      loop for %j in range(%one, %n, 1) as L1
+        turn
+          %p~ = sub(%j, %one)
+          %a~ = getitem(%x, %p~, index=Subscript((Slot(0),)))
+          %c~ = greater(%a~, %lim)
+          branch %c~ bool
+            case True
+              loop for %j.1 in range(%two, %n, 1) as L2
+                turn
+                  %b~ = getitem(%x, %j.1, index=Subscript((Slot(0),)))
+                  %c~.1 = greater(%b~, %lim)
+                  branch %c~.1 bool
+                    case True
+                      %y~ = getitem(%x, %p~, index=Subscript((Slot(0),)))
+                      %r~ = mul(%y~, %b~)
+                      return %r~
+                    case False
+                      again L2
+                after
+                  return %z
+            case False
+              again L1
+        after
+          return %z
+    }
+    """,
+    """
+    def f(x, n):
+        for j in range(1, n):
+            if x[j - 1] > 0.0:
+                for j_2 in range(2, n):
+                    b_1 = x[j_2]
+                    if b_1 > 0.0:
+                        return (x[j - 1] * b_1,)
+                return (0.0,)
+        return (0.0,)
+    """,
+    """
+    def f(x, n):
+        for j in range(1, n):
+            if x[j - 1] > 0.0:
+                for k in range(2, n):
+                    if x[k] > 0.0:
+                        return (x[j - 1] * x[k],)
+                return (0.0,)
+        return (0.0,)
+    """,
+    np.array([-0.5, 0.25, -1.0, 2.0]),
+    4,
+)
+
 
 def function(source):
     return load(source.text, source.name, {"np": np})

@@ -18,8 +18,8 @@ from tracegrad.arguments.signature import Arguments
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
 from tracegrad.compiled.traced_run import Run
+from tracegrad.eager.within_traces import entered
 from tracegrad.errors import raise_told
-from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -65,7 +65,7 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
 
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
-    return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+    return entered(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
 def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> Any:
@@ -185,12 +185,8 @@ def derivative_on_tensors(
     def leaf_tensor(leaf: Any) -> Any:
         if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
             return leaf  # that is carried along
-        if isinstance(leaf, Tensor):
-            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
-        elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
-            tensor = wrap(leaf)
-        else:
-            tensor = wrap(np.asarray(leaf)[()])
+        bare = isinstance(leaf, float | complex) and STATE.trace is None
+        tensor = entered(np.asarray(leaf)[()] if bare else leaf)
         if tensor._node is None:
             tensor._node = LEAF
         made.append(tensor)

@@ -22,6 +22,7 @@ from tracegrad.arguments.batch_axes import Axis, spread
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import batch_of
 from tracegrad.eager.derivatives import unrolled
+from tracegrad.eager.within_traces import entered
 from tracegrad.errors import ArgumentError, NotBatchedError
 from tracegrad.ops.batching_rules import moved
 from tracegrad.ops.record import TABLE
@@ -140,7 +141,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     """
     trace, axes, name = STATE.trace, of.axes, of.name
     pairs = zip(of.leaves(values), axes, strict=True)
-    leaves = [x if a is None else _recorded(trace, x) for x, a in pairs]
+    leaves = [x if a is None else _recorded(x) for x, a in pairs]
     batches = [(x, a) for x, a in zip(leaves, axes, strict=True) if a is not None]
     length = shape_of(batches[0][0])[batches[0][1]]
     for x, axis in batches[1:]:
@@ -176,14 +177,9 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     return unflatten(structure, finished)
 
 
-def _recorded(trace: Any, x: Any) -> Any:
+def _recorded(x: Any) -> Any:
     """A batch as a Tensor of the trace."""
-    if type(x) is Tensor and x._is_traced:
-        return x
-    array = getattr(x, "_array", x)
-    tensor = wrap(array, (trace, trace.lift(x, trace.origin())))
-    tensor._node = getattr(x, "_node", None)
-    return tensor
+    return x if type(x) is Tensor and x._is_traced else entered(x)
 
 
 def _lengths_differ(batches: Sequence[tuple[Any, int]], name: str) -> str:

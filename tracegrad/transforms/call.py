@@ -46,6 +46,7 @@ from tracegrad.eager.derivatives import (
     on_tensors,
 )
 from tracegrad.eager.journal import journaled
+from tracegrad.eager.within_traces import left
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
@@ -601,6 +602,7 @@ class Calling(BatchCalls, TensorCalls):
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
+        given = [leaf.value for leaf in arguments.leaves]
         with self._runs.entered(), self._executed():
             if not self._transform.differentiates:
                 values = arguments.values
@@ -610,8 +612,10 @@ class Calling(BatchCalls, TensorCalls):
                         return call(values)
                     return Watch("compile").run(call, values)
 
-                return journaled(call, arguments, self._transform, run)
-            return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+                found = journaled(call, arguments, self._transform, run)
+                return left(found, given) if self._transform.kind == "vmap" else found
+            found = derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+            return left(found, given)
 
     def _without_program(self, arguments: Arguments) -> Any:
         """A call that is answered eagerly, on account."""

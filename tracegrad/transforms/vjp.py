@@ -33,8 +33,8 @@ from tracegrad.compiled.traced_run import not_executed
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import plain_leaf, taken, unrolled
+from tracegrad.eager.within_traces import entered, left
 from tracegrad.errors import ArgumentError, raise_told
-from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -146,7 +146,8 @@ class Pullback:
             made = pulled_back(pairs, self.inputs)
         full = [zeros_of(x) if ct is None else ct for ct, x in zip(made, self.inputs, strict=True)]
         rest = iter(full if recorded else map(self.shown, full))
-        return tuple([taken(spec, rest) for spec in self.specs])
+        cotangents = tuple([taken(spec, rest) for spec in self.specs])
+        return left(cotangents, [*(self.inputs if self.gives_tensors else ()), *given])
 
     def source(self, part: str = "all") -> str:
         """The source of the forward, which keeps what the backward reads, and of the backward.
@@ -367,8 +368,8 @@ def _on_tensors(
     place = _OnJax(leaves) if on_jax and not traced else _OnProcessor()
 
     def boxed(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
+        if isinstance(leaf, Tensor) or (STATE.trace is not None and type(leaf) is np.ndarray):
+            tensor = entered(leaf)
         elif is_jax_array(leaf):
             tensor = wrap(as_held(leaf))
         else:
@@ -408,6 +409,7 @@ def _on_tensors(
     pull = Pullback(tuple(outputs), spec, tuple(tensors), specs, wants_tensors, shown)
     if not wants_tensors:
         main, aux = _handed_over((main, aux), tensors)
+    main, aux = left((main, aux), leaves)
     return _Done(map_tree(shown, main), pull, map_tree(shown, aux))
 
 

@@ -22,6 +22,13 @@ from tracegrad.world.run_outcome import Outcome
 _MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
 
 
+def _is_recorded(x: Any) -> bool:
+    """Whether a result is nothing but Tensors of the trace: it told no number."""
+    if type(x) is tuple or type(x) is list:
+        return bool(x) and all(map(_is_recorded, x))
+    return type(x) is Tensor and x._traced is not None
+
+
 def _is_one_object(x: Any) -> bool:
     """Whether Python has one object alone of this value."""
     return -5 <= x <= 256 if type(x) is int else type(x) in (str, bytes) and len(x) <= 1
@@ -154,7 +161,8 @@ class Told(Outcome):
             if all(x is not known for known in self.shown):
                 self.shown.append(x)
             form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
-            if not (id(operation) in native_tables.ASKS_SHAPE or (form and operation is getattr)):
+            told = id(operation) in native_tables.ASKS_SHAPE or (form and operation is getattr)
+            if not (told or _is_recorded(result)):
                 self.reads(x)
 
     def asks_mode(self) -> None:
