@@ -53,7 +53,13 @@ def test_a_section_shows_what_is_generated(name, request):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", gallery.SHOWN)
 def test_jax_computes_the_same(name, capsys):
-    gallery.module(name).main(["--beside-jax"])
+    import jax
+
+    before = jax.config.jax_enable_x64
+    try:
+        gallery.module(name).main(["--beside-jax"])  # which gives the process's JAX 64 bits
+    finally:
+        jax.config.update("jax_enable_x64", before)
     assert "median ratio" in capsys.readouterr().out
 
 

@@ -779,3 +779,34 @@ def test_a_number_in_a_dict_is_lost_under_any_key():
 
     with pytest.raises(LostGradientError):
         tg.grad(f)(np.array([0.5, 1.5]))
+
+
+def summed_by_text(x):
+    groups = {}
+    for v in x:
+        groups.setdefault(f"{v:.0f}", []).append(v)
+    return sum(len(group) * sum(group) ** 2 for _, group in groups.items())
+
+
+def summed_in_order(x):
+    groups = {}
+    for v in x:
+        groups.setdefault(f"{v:.0f}", []).append(v)
+    return sum(len(group) * sum(group) ** 2 for _, group in sorted(groups.items()))
+
+
+@pytest.mark.parametrize("f", [summed_by_text, summed_in_order])
+def test_what_stands_in_a_tuple_with_a_text_is_not_made_of_it(f, monkeypatch):
+    x = np.array([1.3, 0.9, 2.2])
+    for compiled in (True, False):
+        monkeypatch.setattr(tg.config, "compile", compiled)
+        np.testing.assert_allclose(tg.grad(f)(x), [8.8, 8.8, 4.4])
+
+
+def test_numbers_beside_others_in_tuples_are_lost():
+    def f(x):
+        pairs = [(f"{v:.0f}", float(v)) for v in x]
+        return sum(v * k for k, (_, v) in enumerate(sorted(pairs), 1)) * x[0]
+
+    with pytest.raises(LostGradientError):
+        tg.grad(f)(np.array([1.3, 0.9, 2.2]))

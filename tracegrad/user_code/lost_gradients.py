@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import LostGradientError
+from tracegrad.machine import ABSENT
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.bytecode import Syntax, position, statement, syntax
 from tracegrad.user_code.program_points import Point, capture, capture_run
 from tracegrad.user_code.solver_advice import INSTEAD
 from tracegrad.values.pytree import flatten
 
-_SHARED = (bool, int, type(None), type)  # many objects are the same one
+_SHARED = (bool, int, type(None), type, type(ABSENT))  # many objects are the same one
 _SEQUENCES = (list, tuple, set, frozenset, dict)
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 _INSTALLED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist"))
@@ -47,7 +48,7 @@ class Watch:
     compiled, some result is to have a history; of the others, every number that is returned.
     """
 
-    __slots__ = ("_kind", "_numbers", "_outer", "_reading", "_wholes", "has_aux")
+    __slots__ = ("_iterators", "_kind", "_numbers", "_outer", "_reading", "_wholes", "has_aux")
 
     def __init__(self, kind: str, has_aux: bool = False) -> None:
         self._kind = kind
@@ -55,6 +56,7 @@ class Watch:
         self._outer: Watch | None = None
         self._numbers: dict[int, tuple[Any, Reading]] = {}  # what is made of numbers read, by id
         self._wholes: dict[int, Reading] = {}  # whole numbers read
+        self._iterators: dict[int, Any] = {}  # those of lists and tuples, by id
         self._reading: Reading | None = None  # in the operation that runs
 
     def run(self, call: Callable[..., Any], *args: Any) -> Any:
@@ -62,6 +64,7 @@ class Watch:
         outer = self._outer = STATE.watch
         if outer is not None:  # what it differentiates may be lost in here
             self._numbers, self._wholes = outer._numbers, outer._wholes
+            self._iterators = outer._iterators
         STATE.watch = self
         try:
             returned = call(*args)
@@ -111,7 +114,10 @@ class Watch:
             found = self._found(given)
             if found is not None and not self._decides(operands):
                 of_tensors = any(hasattr(x, "_array") for x in given)
-                self._mark(result, found, not of_tensors)
+                of_tensors |= operands[0] is next and id(operands[1]) in self._iterators
+                self._mark(result, found, not of_tensors, _Items(given))
+                if operands[0] is iter and type(operands[1]) in (list, tuple):
+                    self._iterators[id(result)] = result
                 self._mark_memory(written(operands[1:], keywords), found)
         return result
 
@@ -155,15 +161,22 @@ class Watch:
                 return self._found([*dict.values(holder), *others[1:]]) is None
         return name in _FLAT
 
-    def _mark(self, result: Any, reading: Reading, tensors: bool = False) -> None:
-        """What an operation made of a number that was read; what decides has no slope."""
+    def _mark(
+        self, result: Any, reading: Reading, tensors: bool = False, given: _Items | None = None
+    ) -> None:
+        """What an operation made of a number that was read; what decides has no slope.
+
+        A Tensor that it was `given` beside that number, in a tuple or list, stays what it is.
+        """
+        if given is not None and hasattr(result, "_array") and result in given:
+            return
         if type(result) is tuple or type(result) is list:
             for x in result:
-                self._mark(x, reading, tensors)
+                self._mark(x, reading, tensors, given)
             return
         if isinstance(result, dict):
             for x in list(dict.values(result)):
-                self._mark(x, reading, tensors)
+                self._mark(x, reading, tensors, given)
         kind = getattr(getattr(result, "dtype", None), "kind", "f")
         if isinstance(result, _SHARED) or (isinstance(kind, str) and kind in "biu"):
             return
@@ -193,6 +206,24 @@ class Watch:
             lost = self._kind != "compile" or len(bare) == len(leaves)
             if lost and type(leaf) is int and leaf in self._wholes:
                 raise _error(self._wholes[leaf])
+
+
+class _Items:
+    """What stands in the tuples and lists among the operands of an operation."""
+
+    def __init__(self, operands: Sequence[Any]) -> None:
+        self._operands = operands
+        self._ids: set[int] | None = None  # found when it is asked for
+
+    def __contains__(self, x: Any) -> bool:
+        if self._ids is None:
+            self._ids, waiting = set(), list(self._operands)
+            while waiting:
+                value = waiting.pop()
+                if type(value) in (tuple, list):  # which may hold itself
+                    waiting += [item for item in value if id(item) not in self._ids]
+                    self._ids.update(map(id, value))
+        return id(x) in self._ids
 
 
 _MEMORY = (np.ndarray, np.flatiter, memoryview)
