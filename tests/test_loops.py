@@ -519,11 +519,36 @@ def windows_with_gaps(x, w):
     return total
 
 
-@pytest.mark.parametrize("function", [windows, windows_with_gaps])
+def searched(x, w):
+    out = []
+    for i in range(12):
+        out.append(x[i] * w[i])
+        k = 0
+        while k < 12:
+            if i == k:
+                break
+            k += 1
+    return sum(o * o for o in out)
+
+
+def early(x, i):
+    for j in range(i, len(x)):
+        if j > i + 2:
+            return x[j] * i
+    return x[i]
+
+
+def sum_of_what_loops_return(x, w):
+    return sum(w[i] * early(x, i) ** 2 for i in range(len(x)))
+
+
+@pytest.mark.parametrize(
+    "function", [windows, windows_with_gaps, searched, sum_of_what_loops_return]
+)
 def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
     """The number ``j - i`` of a turn is read after loops within: none of these has its variable."""
     random = np.random.default_rng(0)
-    x, w = random.normal(size=9), random.normal(size=9)
+    x, w = random.normal(size=12), random.normal(size=12)
     gradient = tg.grad(function, argnums=(0, 1))
     assert_same_bits(gradient(x, w), eagerly(gradient, x, w))
 

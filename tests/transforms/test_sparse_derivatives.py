@@ -535,6 +535,30 @@ def test_loops(f, colours_of, mode):
         assert (f, mode) in ((halved, "reverse"), (clipped_turns, "reverse"))
 
 
+def carried_into_a_list(x):
+    kept, c = [], 0.0
+    for v in x:
+        c = np.sin(c + v)
+        kept.append(c * v)
+    return np.stack(kept)
+
+
+def powers(x):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0:
+            y[i] = x[i] ** 2
+        else:
+            y[i] = x[i] ** 3
+    return y
+
+
+@pytest.mark.parametrize("f", [carried_into_a_list, powers])
+def test_loops_of_which_no_mode_is_told(f):
+    random = np.random.default_rng(0)
+    agree(f, random.normal(size=10))
+
+
 @pytest.mark.parametrize("f", [summed, lambda x: np.sum(recurrence(x) ** 2 + heat_steps(x) ** 3)])
 def test_hessians_of_loops(f):
     own = agree(f, LONG, kind="hessian")

@@ -85,8 +85,11 @@ def pattern(
 def places_of(graph: Graph, target: Value, inputs: Sequence[Any]) -> Any:
     """Which elements of an input the parts hold that a graph computes its first output with.
 
-    An array of their numbers, one part after the other; None where that is not known.
+    An array of their numbers, one part after the other; None where that is not known, as of several
+    ways.
     """
+    if not graph.outputs:
+        return None
     moved = moved_elements(graph, target, graph.outputs[0])
     if moved is None:
         return None
