@@ -553,6 +553,34 @@ def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
     assert_same_bits(gradient(x, w), eagerly(gradient, x, w))
 
 
+def many_ways_back(x):
+    n, t, u, y = len(x), 0.5, 1.0, np.zeros_like(x)
+    for i in range(1, n):
+        for j in range(i, n):
+            for k in range(j + 1):
+                if x[k] > 1.0:
+                    t = np.sin(x[0] * 2 + x[j])
+                else:
+                    u = abs(y[k]) * 0.7
+                if k > 2:
+                    t += 0.3 * abs(t)
+                else:
+                    y[j] += t * y[j] * 0.3
+            if i % 2 == 0:
+                t += 0.3 * y[i] * x[i]
+                break
+            for _ in range(j + 1):
+                t += 0.3 * x[i] * x[0]
+        t = np.sin(t) * u
+    return t + u + np.sum(y)
+
+
+def test_a_way_back_does_not_double_with_each_loop():
+    """Each of its loops may leave cotangents or not: their arms would hold all that is before."""
+    f, x = tg.value_and_grad(many_ways_back), np.random.default_rng(0).normal(size=8)
+    assert_same_bits(f(x), eagerly(f, x))
+
+
 def counted_down(x):
     c = np.zeros(12)
     for i in range(12):

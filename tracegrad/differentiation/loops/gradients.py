@@ -65,6 +65,7 @@ from tracegrad.ops.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
+MOST_AROUND = 8  # times that a path goes back through each loop, in arms that do not meet
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 NONE = Number(None, 0)
@@ -142,6 +143,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.rows: set[Value] = set()  # cotangents that were put together of rows
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
+        self.around = 0  # how often loops may be gone back through still, below 0
         self.counted = {}
         self.teller, self.tells = {}, {}
         self.joins = {}
@@ -152,6 +154,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
     def whole(self) -> Graph:
         paths: list[tuple[Block, Path]] = []
         self._collect(self.graph.block, (), [], {}, paths)
+        self.around = -MOST_AROUND * len(self.facts) * len(paths)
         for number, (end, path) in enumerate(paths):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 if self.seeds is None:
@@ -274,6 +277,9 @@ class _Writer(Reading, Telling, Listing, InTurns):
         """Goes back through the loop before a stretch, and what stands before that."""
         loop, in_turn = path[at - 1].loop, path[at - 1].in_turn
         assert loop is not None
+        self.around += 1
+        if self.around > 0:
+            raise Unrollable("what gradients flow to depends on many loops")
 
         def before_the_loop(cts: Cotangents) -> Block:
             return self._sweep(path, at - 1, self._entered(loop, cts), finish)
