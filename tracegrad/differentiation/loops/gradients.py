@@ -66,6 +66,7 @@ from tracegrad.ops.staging import Stage
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
 MOST_AROUND = 8  # times that a path goes back through each loop, in arms that do not meet
+FEW_AROUND = 24  # times that it may do so besides
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 NONE = Number(None, 0)
@@ -154,7 +155,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
     def whole(self) -> Graph:
         paths: list[tuple[Block, Path]] = []
         self._collect(self.graph.block, (), [], {}, paths)
-        self.around = -MOST_AROUND * len(self.facts) * len(paths)
+        self.around = -(FEW_AROUND + MOST_AROUND * len(self.facts)) * len(paths)
         for number, (end, path) in enumerate(paths):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 if self.seeds is None:
