@@ -87,7 +87,6 @@ def test_sparse_matrices_in_programs_for_jax(name):
 
 SOLVERS = {
     "quad": (lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0], "leggauss"),
-    "quad_vec": (lambda x: integrate.quad_vec(lambda t: t * x[0], 0.0, 1.0)[0], "leggauss"),
     "brentq": (lambda x: optimize.brentq(lambda t: t**2 - x[0], 0.0, 9.0), "Newton"),
     "fsolve": (lambda x: np.sum(optimize.fsolve(lambda t: t**2 - x, np.ones(3))), "Newton"),
     "root": (lambda x: np.sum(optimize.root(lambda t: t**2 - x, np.ones(3)).x), "Newton"),
@@ -110,6 +109,15 @@ def test_solvers_are_refused_by_name_with_what_to_write(name, compiled, monkeypa
     f, instead = SOLVERS[name]
     with pytest.raises(tg.errors.TracegradError, match=f"{name}.*{instead}"):
         tg.grad(f)(np.abs(X) + 0.1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_integral_that_scipy_computes_in_python_has_its_gradient(compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    f = tg.grad(lambda x: integrate.quad_vec(lambda t: np.sin(t * x[0]), 0.0, 1.0)[0])
+    for a in (1.3, 2.6, 1.3):
+        wanted = (a * np.sin(a) - (1.0 - np.cos(a))) / a**2
+        assert_close(f(np.array([a, 0.5])), np.array([wanted, 0.0]), 1e-12)
 
 
 def test_what_to_write_is_right():

@@ -24,7 +24,7 @@ from tripwires import Tripped, armed
 
 import tracegrad as tg
 from tracegrad.errors import RecompileWarning
-from tracegrad.machine import calling_builtins
+from tracegrad.machine import iteration
 from tracegrad.world.guards import LENGTH
 from tracegrad.world.world import RULES
 
@@ -72,7 +72,7 @@ def test_programs_with_the_standard_library(name):
 
 def test_the_machine_finds_nothing_past_the_world(monkeypatch):
     held = SimpleNamespace(items=[2.0, 3.0])
-    monkeypatch.setattr(calling_builtins, "items", lambda m, x: iter(x))  # not by the world
+    monkeypatch.setattr(iteration, "items", lambda m, x: iter(x))  # not by the world
     with armed(), pytest.raises(IndexError):
         tg.compile(lambda x: x * sorted(held.items)[0])(X)
 
