@@ -497,16 +497,6 @@ def test_a_number_that_unrolled_turns_read_twice_is_measured_once():
         assert (found[0] if isinstance(found, tuple) else found) == grown(np.ones(3))
 
 
-def windows(x, w):
-    total = 0.0
-    for i in range(len(x)):
-        for j in range(i, len(x)):
-            if j - i > 2:
-                break
-            total += x[j] * w[i]
-    return total
-
-
 def windows_with_gaps(x, w):
     total = 0.0
     for i in range(len(x)):
@@ -542,9 +532,7 @@ def sum_of_what_loops_return(x, w):
     return sum(w[i] * early(x, i) ** 2 for i in range(len(x)))
 
 
-@pytest.mark.parametrize(
-    "function", [windows, windows_with_gaps, searched, sum_of_what_loops_return]
-)
+@pytest.mark.parametrize("function", [windows_with_gaps, searched, sum_of_what_loops_return])
 def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
     """The number ``j - i`` of a turn is read after loops within: none of these has its variable."""
     random = np.random.default_rng(0)
