@@ -20,8 +20,11 @@ from tracegrad.world.loops.loop_heads import UNCLOSED
 
 GOLDEN = Path(__file__).parent / "golden"
 
-hypothesis.settings.register_profile("tests", deadline=None, derandomize=True, database=None)
-hypothesis.settings.load_profile("tests")
+EXAMPLES = {"sampled": 40, "long": 400}
+for name, most in EXAMPLES.items():
+    hypothesis.settings.register_profile(
+        name, deadline=None, derandomize=True, database=None, max_examples=most
+    )
 
 config.check = True  # every graph is verified after every pass
 compile_budget.clock = lambda: (
@@ -53,6 +56,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="run all cases of the tests that are sampled"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """How many examples tests of hypothesis draw, which do not say it themselves."""
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else "sampled")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
