@@ -91,6 +91,11 @@ class Transform:
         return self.kind in ("jacobian_products", "hessian_products")
 
     @property
+    def followed(self) -> int | None:
+        """How many arguments are the function's, where tangents or vectors follow them."""
+        return self.count if self.takes_tangents or self.takes_vectors else None
+
+    @property
     def of_number(self) -> bool:
         """Whether the function must return one number."""
         kinds = ("grad", "value_and_grad", "hvp", "hessian", "hessian_products")

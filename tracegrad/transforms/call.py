@@ -574,7 +574,7 @@ class Calling(BatchCalls, TensorCalls):
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            args, kwargs = in_call(arguments, values, self._transform.count)
+            args, kwargs = in_call(arguments, values, self._transform.followed)
             try:
                 returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
