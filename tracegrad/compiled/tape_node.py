@@ -444,8 +444,8 @@ class Recorded:
         for store, tensor in zip(stores, stored, strict=True):
             store.do()
             now = store.operands[0]
-            if isinstance(now, Tensor):
-                now._node = tensor._node
+            if isinstance(now, Tensor) and (tensor._node is not None or now._node is not LEAF):
+                now._node = tensor._node  # a leaf that is written to under no_grad stays one
         for effect in effects:
             effect.do()
         return returned.result.build(tensors)

@@ -48,10 +48,12 @@ class Turns:
     def __init__(self, loop: Loop, values: Mapping[Value, Any]) -> None:
         self.loop = loop
         self.done = -1  # turns before the one that runs
+        self.number = -1  # of the counter, in the turn that runs
         counter = loop.counter
-        self.numbers: Iterator[int] | None = None
+        self.range = range(0)
         if counter is not None:
-            self.numbers = iter(range(values[counter.start], values[counter.stop], counter.step))
+            self.range = range(values[counter.start], values[counter.stop], counter.step)
+        self.numbers = None if counter is None else iter(self.range)
 
     def begin(self, values: dict[Value, Any], arguments: Sequence[Value]) -> Block:
         """The block that follows, where these are the parameters."""
@@ -68,7 +70,7 @@ class Turns:
                 if loop.after is None:
                     raise LookupError("a loop was left at its end")
                 return loop.after
-            values[loop.counter.index] = number
+            values[loop.counter.index] = self.number = number
         return loop.turn
 
 
