@@ -26,6 +26,7 @@ for name, most in EXAMPLES.items():
         name, deadline=None, derandomize=True, database=None, max_examples=most
     )
 
+gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 config.check = True  # every graph is verified after every pass
 compile_budget.clock = lambda: (
     0.0
@@ -91,7 +92,6 @@ def pytest_collection_finish() -> None:
     """What collecting made stays until the end: the garbage collector need not look at it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 
 
 @pytest.fixture(scope="session")
