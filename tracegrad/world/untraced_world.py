@@ -13,6 +13,7 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor, at_line
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.values.pytree import map_tree
@@ -74,7 +75,7 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        return x.detach() if tensor and x.requires_grad else x if tensor else x._array
+        return x.detach() if tensor and x.requires_grad else x if tensor else bare(x)
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)
