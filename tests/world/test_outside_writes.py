@@ -293,6 +293,7 @@ def derivative(kind, s, f):
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["eager", "compiled", "jacobian", "vjp"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_numbers_are_left(f, kind):
