@@ -102,7 +102,7 @@ def _over_devices(
         lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
         explicit = mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
-        of = rest  # of a backward alone, which returns what a tape takes
+        of: Any = rest  # of a backward alone, which returns what a tape takes
         if frame.shape:
             of = _outputs(source, lambda i: places.get(i) or lies.get(i) or rest)
         of = (of, rest) if source.looks else of
@@ -236,8 +236,7 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     value = leaf.value
     if not isinstance(value, jax.Array):
         return leaf
-    if is_jax_tracer(value):
-        refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
+    refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
     return replace(leaf, kind=("array", value.dtype.name, value.ndim))
 
 
@@ -269,7 +268,12 @@ GOLDEN = (5**0.5 - 1) / 2
 
 def refuse_dtype(dtype: Any, text: str) -> None:
     """Raises for what is no array of numbers in NumPy's eyes: bfloat16, keys of generators."""
-    if not isinstance(dtype, np.dtype) or dtype.kind not in NUMERIC:
+    if not isinstance(dtype, np.dtype):
+        raise ArgumentError(
+            f"{text} has dtype {dtype}: pass the numbers of a key, jax.random.key_data(key), which "
+            "tg.random.KeyGenerator takes"
+        )
+    if dtype.kind not in NUMERIC:
         raise ArgumentError(
             f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
         )
@@ -277,7 +281,10 @@ def refuse_dtype(dtype: Any, text: str) -> None:
 
 def to_numpy(leaf: Any) -> Any:
     """A JAX array as a (read-only) NumPy array; anything else as it is."""
-    return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+    if not isinstance(leaf, jax.Array):
+        return leaf
+    refuse_dtype(leaf.dtype, "an argument")
+    return np.asarray(leaf)
 
 
 def from_numpy(leaf: Any, device: Any = None) -> Any:
@@ -367,7 +374,7 @@ def laid(leaf: Any, place: Any, home: Any) -> Any:
     """
     if isinstance(leaf, np.ndarray | np.generic):
         return from_numpy(leaf, place or home)
-    if not isinstance(leaf, jax.Array):
+    if not isinstance(leaf, jax.Array) or is_jax_tracer(leaf):
         return leaf
     return moved_to(leaf, place or (home if _has_explicit_axes(home) else leaf.sharding))
 

@@ -42,7 +42,7 @@ def is_memory(x: Any) -> bool:
 
     In functions of arrays NumPy's scalars are none, as numbers of Python's are nowhere.
     """
-    held = getattr(x, "_array", None)
+    held: Any = getattr(x, "_array", None)
     if not hasattr(held, "ndim"):
         return False
     return isinstance(held, np.ndarray) or held.ndim > 0 or not behaves_as_array(x)
