@@ -584,6 +584,18 @@ def written_and_shared():
     return tg.compile(f)(base[:3], base[1:])
 
 
+@refused("`loss.backward()`, `opt.step()`", GradientError, "Leave tg.compile away")
+def backward_from_outside():
+    w = tg.tensor(X, requires_grad=True)
+
+    @tg.compile
+    def step(x):
+        (x * w).sum().backward()
+        return x.sum()
+
+    return step(X)
+
+
 @refused("a write to an argument by which is differentiated", GradientError, "in-place")
 def written_and_wanted():
     def f(x):
