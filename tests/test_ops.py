@@ -158,7 +158,7 @@ def test_values(op):
 def test_dtypes(op):
     """The type rule says what NumPy gives; a dtype that NumPy refuses is refused."""
     refused: set[str] = set()
-    for dtype, sample in [(dtype, sample) for dtype in DTYPES for sample in samples(op, dtype)]:
+    for dtype, sample in ((of, sample) for of in DTYPES for sample in samples(op, of)):
         if dtype in refused:
             continue
         if not takes(op, sample):
