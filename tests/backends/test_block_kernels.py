@@ -341,9 +341,10 @@ def test_machine_code_rounds_after_every_operation(kernels):
 @needs_numba
 def test_no_kernel_reads_beyond_its_arrays(tmp_path):
     program = (
-        "import numpy as np, tracegrad as tg\n"
+        "import warnings, numpy as np, tracegrad as tg\n"
         "from test_block_kernels import CASES, TRANSFORMS, pair\n"
         "from tracegrad.backends import numba\n"
+        "warnings.simplefilter('ignore', tg.errors.SlowCompileWarning)\n"
         "numba.settings.at_once = True\n"
         "for name in ('black_scholes', 'pieces'):\n"
         "    f, arguments = CASES[name]\n"

@@ -24,7 +24,6 @@ from codegen.loop_ownership import may_be_overwritten
 from codegen.passes.lifetime import in_c_order
 from codegen.sizes import Sizes
 from tracegrad.fast_math import product_ops
-from tracegrad.fast_math.unrolled import row_ops as turns
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
 from tracegrad.ops.elementwise import arrays_and_scalars, powers, python_numbers
 from tracegrad.ops.elementwise import ufuncs as ew
@@ -163,7 +162,6 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
     matrix, vector = draw(40, 3), draw(6)
     rows = [Sample((matrix,), {})]
     pairs = [Sample((x, x), {}) for x in (vector, draw(3, 4))]
-    written_rows = turns.row_op(((ew.multiply, 0, True), (ew.exp, 0, False)))
     return {
         sums_and_extremes.plain_mean: [
             Sample((matrix,), {"axis": a, "keepdims": False}) for a in (0, 1)
@@ -189,11 +187,6 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
         product_ops.columns_apart: [*rows, Sample((draw(3, 40),), {})],
         product_ops.columns_product: [Sample((matrix, draw(3, 4)), {})],
         product_ops.at_least_one: _numbers(3),
-        turns.rows_of: [Sample((vector, vector), {})],
-        turns.rows_between: [Sample((matrix,), {"start": 1, "stop": 3, "ndim": 2})],
-        turns.written: [Sample((matrix, vector), {})],
-        turns.apart(ew.exp): [Sample((vector,), {})],
-        written_rows: [Sample((draw(4, 3), draw(3)), {"index": 1})],
     }
 
 
@@ -283,8 +276,7 @@ def test_every_record_is_tried():
         for value in (held.values() if isinstance(held, dict) else (held,))
         if isinstance(value, OpRecord)
     }
-    of_programs = {*turns._APART.values(), *turns.ROW_OPS.values()}
-    of_programs |= {
+    of_programs = {
         python_lists.new_list,
         python_lists.appended,
         python_lists.item,

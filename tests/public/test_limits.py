@@ -594,8 +594,8 @@ def written_and_wanted():
 
 
 @refused("`tg.jacobian(f, sparse=True)`", ArgumentError, "the sparse jacobian")
-def sparse_of_tree():
-    return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": X})
+def sparse_of_tensors():
+    return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": tg.tensor(X)})
 
 
 @refused("a function of SciPy that integrates", LostGradientError, "Instead of quad(...) sum over")

@@ -178,6 +178,30 @@ def test_counters_are_inputs_from_the_second_trace_on():
     assert not seen and f.cache_info().hits == 6
 
 
+def counted_and_set(state, x):
+    state.calls += 1
+    state.calls = len(x)
+    return x.sum()
+
+
+def set_in_turns(state, x):
+    for i, v in enumerate(x):
+        state.calls += 1
+        state.kept.append(v)
+        state.calls = i
+    return x.sum()
+
+
+@pytest.mark.parametrize("f", [counted_and_set, set_in_turns])
+def test_a_counter_that_is_set_is_set_wherever_it_stood(f):
+    """The second call for a length finds the number that it gives, and later ones another."""
+    plain, ours = (types.SimpleNamespace(calls=0, kept=[]) for _ in range(2))
+    compiled = tg.compile(lambda x: f(ours, x))
+    for length in (9, 9, 30, 9, 30, 30, 9):
+        assert compiled(np.arange(float(length))) == f(plain, np.arange(float(length)))
+        assert ours == plain
+
+
 def test_an_effect_after_a_read_does_not_change_the_result_of_the_first_call():
     held = np.array([1.0, 2.0])
 

@@ -32,7 +32,6 @@ from tracegrad.tape.tape import WRITES
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare, move, to_device, where
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.outputs import Transform
 from tracegrad.values.dispatch import (
     apply_in,
     dtype_of,
@@ -41,6 +40,7 @@ from tracegrad.values.dispatch import (
     shape_of,
     type_of,
 )
+from tracegrad.values.pytree import flatten
 
 
 def tangent_like(tangent: Any, x: Tensor) -> Tensor:
@@ -63,20 +63,22 @@ def tangent_like(tangent: Any, x: Tensor) -> Tensor:
     return tangent if same_dtype(tangent, x) else astype(tangent, dtype=dtype_of(x))
 
 
-def require_vectors(transform: Transform, values: Sequence[Any], returned: Any) -> None:
-    """Raises where the vectors that follow the arguments do not have the shape that they must have.
+def require_vectors(vectors: Any, of: Any) -> None:
+    """Raises where vectors do not have the structure and shapes of what they are vectors of.
 
-    That is the shape of the argument, or of the result: a guard of a program.
+    Along their first axes there are equally many. That is a guard of a program.
     """
-    vectors, of = values[-1], returned[0] if transform.has_aux else returned
-    if transform.mode == "forward":
-        of = values[transform.positions[0]]
-    one, two = shape_of(vectors)[1:], shape_of(of)
+    (several, given), (leaves, spec) = flatten(vectors), flatten(of)
+    if given != spec:
+        raise ShapeError(f"vectors in the structure of {given}, not of {spec}")
     same: Callable[[Any, Any], bool] = eq if STATE.trace is None else STATE.trace.sizes.same
-    if len(one) != len(two) or not all(map(same, one, two)):
-        raise ShapeError(
-            f"vectors of shape {np.shape(bare(vectors))[1:]}, not {np.shape(bare(of))}"
-        )
+    count = shape_of(several[0])[0]
+    for vector, leaf in zip(several, leaves, strict=True):
+        one, two = shape_of(vector), (count, *shape_of(leaf))
+        if len(one) != len(two) or not all(map(same, one, two)):
+            raise ShapeError(
+                f"vectors of shape {np.shape(bare(vector))[1:]}, not {np.shape(bare(leaf))}"
+            )
 
 
 def jacobian(
@@ -93,20 +95,25 @@ def jacobian(
 
 
 def products(
-    output: Tensor, target: Tensor, vectors: Any, mode: str, of_number: bool, record: bool
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    vectors: Sequence[Any],
+    mode: str,
+    of_number: bool,
+    record: bool,
 ) -> list[Any]:
-    """The products of vectors with the Jacobian of the output, as a list of one.
+    """The products of vectors with the Jacobians of the outputs in the `inputs`.
 
-    `of_number`: with its Hessian. With `record` they are a Tensor with history.
+    `of_number`: with the Hessians. With `record` they are Tensors with history.
     """
-    held = vectors if isinstance(vectors, Tensor) else wrap(vectors)
-    given = Value(type_of(held), Origin("vectors", True))
+    held = [v if isinstance(v, Tensor) else wrap(v) for v in vectors]
+    given = {Value(type_of(v), Origin("vectors", True)): v for v in held}
 
     def write(graph: Graph, targets: Sequence[Value], asked: Sequence[Value]) -> Graph:
-        graph = graph.replace(inputs=(*graph.inputs, given))
-        return with_products(graph, targets[0], given, asked, mode)[0]
+        graph = graph.replace(inputs=(*graph.inputs, *given))
+        return with_products(graph, targets, [*given], [asked], mode)[0]
 
-    return _matrix([output], [target], of_number, record, write, {given: held})
+    return _matrix(outputs, inputs, of_number, record, write, given)
 
 
 def _matrix(

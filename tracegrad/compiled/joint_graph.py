@@ -37,6 +37,7 @@ from tracegrad.tracing.outputs import (
     result_of,
     tangent_leaves,
     template_of,
+    vectors_in,
 )
 from tracegrad.tracing.path_tree import End, Tree, blocks
 from tracegrad.world import Effect, Store
@@ -122,13 +123,13 @@ def joint_graph(
             graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
         )
     elif transform.takes_vectors:
-        vectors = _vectors(tree.inputs, arguments)
-
-        def products(g: Graph, asked: Sequence[Sequence[Value]]) -> tuple[Graph, list[int]]:
-            mains = [main for (main,) in asked]
-            return with_products(g, targets[0], vectors, mains, transform.mode)
-
-        graph, of = _behind(graph, transform, of, products)
+        vectors = [tree.inputs[at] for at in arguments.numbers_of(vectors_in(arguments))]
+        graph, of = _behind(
+            graph,
+            transform,
+            of,
+            lambda g, asked: with_products(g, targets, vectors, asked, transform.mode),
+        )
     elif tree.loops or tree.joined:
         first = shown[0].first
         graph = graph.with_block(
@@ -271,12 +272,6 @@ def require_alike(
             )
         if kind(two.dtype) == "complex" and kind(one.dtype) != "complex":
             raise ArgumentError(f"the tangent {other} is complex, {text} has dtype {one.dtype}")
-
-
-def _vectors(inputs: Sequence[Value], arguments: Arguments) -> Value:
-    """The input that holds the vectors: the last argument."""
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    return inputs[traced.index(arguments.leaves[-1])]
 
 
 def _tangents(tree: Tree, arguments: Arguments, wanted: Sequence[Leaf]) -> dict[Value, Value]:

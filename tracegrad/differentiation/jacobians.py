@@ -78,53 +78,53 @@ def with_jacobian(
 
 
 def with_products(
-    graph: Graph, target: Value, vectors: Value, asked: Sequence[Value], mode: str
+    graph: Graph, targets: Sequence[Value], vectors: Sequence[Value], asked: Asked, mode: str
 ) -> tuple[Graph, list[int]]:
-    """The graph whose every return gives products of vectors and a Jacobian after its outputs.
+    """The graph whose every return gives products of vectors and Jacobians after its outputs.
 
     With it comes, for each of its returns, the number of that in the graph given.
 
     Parameters
     ----------
-    target
-        The input by which is differentiated.
+    targets
+        The inputs by which is differentiated.
     vectors
-        What all are multiplied by at once, along its first axis. Each has the shape of the target
-        in "forward" mode, where the products have that of the result, and the other way round in
-        "reverse" mode. In mode "elements" it is as in "reverse" mode, but of a graph of one way the
-        products are derivatives in what elements of the target are moved to (`moved_elements`),
-        one part after the other.
+        What all are multiplied by at once, along the first axis of each. There is one for each
+        target, of its shape, in "forward" mode, where there is a product for each result, and the
+        other way round in "reverse" mode. In mode "elements" it is as in "reverse" mode, but of a
+        graph of one way the product is that with derivatives in what elements of the targets are
+        moved to (`moved_elements`), one part after the other.
     asked
-        The result of each return, in the order of the text.
+        The results of each return, in the order of the text.
     """
     counts = [len(block.outputs) for block in ends(graph.block)]
     numbers = [*range(len(counts))]
-    of = replace(vectors.type, shape=vectors.type.shape[1:])
-    vector = Value(of, Origin("vector", True))
-    whole = graph.replace(inputs=(*graph.inputs, vector))
+    single = [
+        Value(replace(v.type, shape=v.type.shape[1:]), Origin("vector", True)) for v in vectors
+    ]
+    whole = graph.replace(inputs=(*graph.inputs, *single))
     if mode == "forward":
-        dots = Stage(Builder(graph.sizes))
-        dots.origin = target.origin.named(f"{target.origin.name}_dot", True)
-        dot = in_dtype(Staged(dots, vector), Staged(dots, target)).value
-        block = replace(whole.block, nodes=(*dots.builder.nodes, *whole.nodes))
-        moved = with_tangents(whole.with_block(block), {target: dot}, [[v] for v in asked])
-    elif mode == "elements" and moved_elements(graph, target, asked[0]) is not None:
-        moved = _by_elements(whole, target, vector, asked[0])
+        stage, dots = Stage(Builder(graph.sizes)), dict[Value, Value]()
+        for target, vector in zip(targets, single, strict=True):
+            stage.origin = target.origin.named(f"{target.origin.name}_dot", True)
+            dots[target] = in_dtype(Staged(stage, vector), Staged(stage, target)).value
+        block = replace(whole.block, nodes=(*stage.builder.nodes, *whole.nodes))
+        moved = with_tangents(whole.with_block(block), dots, asked)
+    elif mode == "elements" and moved_elements(graph, targets, asked[0]) is not None:
+        moved = _by_elements(whole, targets, single, asked[0])
     else:
-
-        def seeds(stage: Stage, number: int) -> dict[Value, Value]:
-            value = asked[number]
-            return {value: in_dtype(Staged(stage, vector), Staged(stage, value)).value}
-
-        moved, numbers = _pulled(whole, [target], seeds)
+        moved, numbers = _pulled(
+            whole, targets, lambda stage, number: _seeds(stage, asked[number], single)
+        )
         counts = [counts[number] for number in numbers]
     moved = dce(moved)
     of_end = {id(block): count for block, count in zip(ends(moved.block), counts, strict=True)}
-    writer = Writer(graph.sizes, vectors.type.shape[0])
-    inputs = [value for value in moved.inputs if value is not vector]
+    writer = Writer(graph.sizes, vectors[0].type.shape[0])
+    inputs = [value for value in moved.inputs if value not in single]
     for value in inputs:
         writer.input(value, False)
-    writer.lanes[vector] = writer.lane(vectors, True)
+    for vector, several in zip(single, vectors, strict=True):
+        writer.lanes[vector] = writer.lane(several, True)
 
     def returned(block: Block, lanes: Sequence[Lane]) -> tuple[Value, ...]:
         count = of_end[id(block)]
@@ -134,11 +134,24 @@ def with_products(
     return writer.named(moved.replace(inputs=tuple(inputs)).with_block(block)), numbers
 
 
-def _by_elements(graph: Graph, target: Value, vector: Value, output: Value) -> Graph:
-    """The graph with the derivatives of an output in the parts of an input, as one vector."""
-    whole, parts, output = with_parts_apart(graph, target, output)
-    count = len(whole.outputs)
-    whole = differentiate(whole, parts, {output: vector})
+def _seeds(stage: Stage, values: Sequence[Value], cts: Sequence[Value]) -> dict[Value, Value]:
+    """The cotangents of results, of which one may be there twice."""
+    found: dict[Value, Value] = {}
+    for value, given in zip(values, cts, strict=True):
+        ct = in_dtype(Staged(stage, given), Staged(stage, value))
+        found[value] = (Staged(stage, found[value]) + ct if value in found else ct).value  # type: ignore[operator]
+    return found
+
+
+def _by_elements(
+    graph: Graph, targets: Sequence[Value], vectors: Sequence[Value], outputs: Sequence[Value]
+) -> Graph:
+    """The graph with the derivatives of outputs in the parts of inputs, as one vector."""
+    whole, parts, outputs = with_parts_apart(graph, targets, outputs)
+    count, stage = len(whole.outputs), Stage(Builder(graph.sizes))
+    seeds = _seeds(stage, outputs, vectors)
+    whole = whole.replace(nodes=(*whole.nodes, *stage.builder.nodes))
+    whole = differentiate(whole, parts, seeds)
     stage = Stage(Builder(graph.sizes))
     flat = [
         reshape_to(Staged(stage, ct), shape=(sz.mul(part.type.shape),))
@@ -193,12 +206,7 @@ def _by_cotangents(
 
     def seeds(stage: Stage, number: int) -> dict[Value, Value]:
         values = asked[number]
-        found: dict[Value, Value] = {}
-        for value, ct in zip(values, _cut(stage, unit, values, "bar"), strict=True):
-            if value in found:  # returned twice
-                ct = (Staged(stage, found[value]) + Staged(stage, ct)).value  # type: ignore[operator]
-            found[value] = ct
-        return found
+        return _seeds(stage, values, _cut(stage, unit, values, "bar"))
 
     whole = graph.replace(inputs=(*graph.inputs, unit))
     pulled, numbers = _pulled(whole, targets, seeds)

@@ -1,9 +1,9 @@
-"""Finds where the elements of an input are only moved about before anything is computed with them.
+"""Finds where elements of inputs are only moved about before anything is computed with them.
 
-What is computed with are *parts*: slices, gathered rows, the input itself. Derivatives in the parts
-are sparser than those in the input, for each part is read once: of what is gathered
-(``x[places]``), every place has elements of its own. Which elements of the input these are is known
-from the indices.
+What is computed with are *parts*: slices, gathered rows, an input itself. Derivatives in the parts
+are sparser than those in the inputs, for each part is read once: of what is gathered
+(``x[places]``), every place has elements of its own. Which elements of the inputs these are is
+known from the indices.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ SELECTING = frozenset({
 
 @dataclass(frozen=True)
 class Moved:
-    """What holds elements of an input, and the parts of that which anything is computed with."""
+    """What holds elements of inputs, and the parts of that which anything is computed with."""
 
     values: frozenset[Value]
     parts: tuple[Value, ...]
 
 
-def moved_elements(graph: Graph, target: Value, output: Value) -> Moved | None:
-    """Where the elements of an input are, up to an output; None for a graph that has several ways.
+def moved_elements(
+    graph: Graph, targets: Sequence[Value], outputs: Sequence[Value]
+) -> Moved | None:
+    """Where the elements of inputs are, up to outputs; None for a graph that has several ways.
 
     Only whole numbers that are inputs decide where elements go, and what is made of them alone.
     """
     fixed = {v for v in graph.inputs if v.type != LIST and kind(v.type.dtype) in ("int", "bool")}
-    moved, parts = {target}, dict[Value, None]()
+    moved, parts = {*targets}, dict[Value, None]()
     for node in graph.nodes:
         match node:
             case Constant(_, result):
@@ -52,8 +54,7 @@ def moved_elements(graph: Graph, target: Value, output: Value) -> Moved | None:
                 pass
             case _:
                 return None
-    if output in moved:
-        parts[output] = None
+    parts |= dict.fromkeys(v for v in outputs if v in moved)
     return Moved(frozenset(moved), tuple(parts))
 
 
@@ -63,13 +64,13 @@ def _selects(call: Call, moved: set[Value], fixed: set[Value]) -> bool:
 
 
 def with_parts_apart(
-    graph: Graph, target: Value, output: Value
-) -> tuple[Graph, Sequence[Value], Value]:
+    graph: Graph, targets: Sequence[Value], outputs: Sequence[Value]
+) -> tuple[Graph, Sequence[Value], Sequence[Value]]:
     """The graph in which a value of its own stands for each part where anything is computed with.
 
-    Returns these values besides, in the order of `moved_elements`, and what stands for the output.
+    Returns these values besides, in the order of `moved_elements`, and what stands for the outputs.
     """
-    found = moved_elements(graph, target, output)
+    found = moved_elements(graph, targets, outputs)
     assert found is not None, "the graph has several ways"
     builder = Builder(graph.sizes)
     apart: dict[Value, Value] = {}
@@ -79,11 +80,12 @@ def with_parts_apart(
             if value in found.parts:
                 (apart[value],) = builder.call(alias, (value,), value.origin)
 
-    separate([target])
+    separate(targets)
     for node in graph.nodes:
         moves = isinstance(node, Call) and found.values.issuperset(node.results)
         builder.append(node if moves else with_operands(node, lambda v: apart.get(v, v)))
         if moves:
             separate(node.results)
     block = replace(graph.block, nodes=tuple(builder.nodes))
-    return graph.with_block(block), [apart[v] for v in found.parts], apart.get(output, output)
+    stands_for = [apart.get(v, v) for v in outputs]
+    return graph.with_block(block), [apart[v] for v in found.parts], stands_for

@@ -32,6 +32,7 @@ from tracegrad.tracing.outputs import (
     check_returned,
     check_wanted,
     tangent_leaves,
+    vectors_in,
 )
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
@@ -272,9 +273,9 @@ def derived(
         mode = "forward" if transform.of_number else transform.mode
         parts = jacobian(tensors, inputs, mode, transform.of_number, record)
     elif transform.takes_vectors:
-        (out,), (target,), vectors = outputs, inputs, arguments.leaves[-1].value
-        tensor = out if isinstance(out, Tensor) else wrap(out)
-        parts = products(tensor, target, vectors, transform.mode, transform.of_number, record)
+        tensors = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+        vectors = [leaf.value for leaf in vectors_in(arguments)]
+        parts = products(tensors, inputs, vectors, transform.mode, transform.of_number, record)
     elif transform.of_number:
         parts = _gradients(main, inputs, record or transform.takes_tangents)
     else:

@@ -50,10 +50,11 @@ class Transform:
 
     `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "vjp", "jacobian", "hessian",
     "jacobian_products", "hessian_products" or "vmap". "jvp" and "hvp" are called with `count`
-    arguments of the function, then with a tangent of each; the products, which are those of a
-    matrix with several vectors at once, with `count` arguments and then an array of vectors.
+    arguments of the function, then with a tangent of each; the products, which are those of
+    matrices with several vectors at once, with `count` arguments and then arrays of vectors.
     "vjp" gives the value alone; the way back is a program of its own (`recorded`).
-    `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
+    `mode` is that of a Jacobian: "forward", "reverse" or "auto"; of products also "elements"
+    (`jacobians.with_products`). `in_axes` and `out_axes` are those
     of "vmap".
     """
 
@@ -89,6 +90,11 @@ class Transform:
     def takes_vectors(self) -> bool:
         """Whether the arguments are followed by vectors that a matrix is multiplied by."""
         return self.kind in ("jacobian_products", "hessian_products")
+
+    @property
+    def pushes_vectors(self) -> bool:
+        """Whether these vectors are tangents of the arguments."""
+        return self.takes_vectors and self.mode == "forward"
 
     @property
     def of_number(self) -> bool:
@@ -235,6 +241,23 @@ def gradients_in(
     return tuple(trees)
 
 
+def differentiated(arguments: Arguments, transform: Transform, values: Sequence[Any]) -> Any:
+    """What of one value a parameter is differentiated, in the structure of its gradient."""
+    leaves = []
+    for position in transform.positions:
+        parameter = position % len(arguments.parameters)
+        own = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        pairs = zip(own, flatten(values[parameter])[0], strict=True)
+        leaves += [value for leaf, value in pairs if not is_carried(leaf)]
+    return _in_arguments(arguments, transform, leaves)
+
+
+def vectors_in(arguments: Arguments) -> list[Leaf]:
+    """The vectors that matrices are multiplied by: the last argument."""
+    last = len(arguments.parameters) - 1
+    return [leaf for leaf in arguments.leaves if leaf.parameter == last]
+
+
 def tangent_leaves(arguments: Arguments, wanted: Sequence[Leaf]) -> list[Leaf]:
     """The tangent of each leaf that is differentiated."""
     shift = len(arguments.parameters) // 2
@@ -261,13 +284,6 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     main = returned[0] if transform.has_aux else returned
     if not transform.of_number:
         _check_arrays(main, transform, name)
-        if transform.takes_vectors and not isinstance(
-            main, Tensor | np.generic | np.ndarray | float
-        ):
-            raise ArgumentError(
-                f"{name} returns several arrays ({type(main).__name__}): the sparse jacobian is "
-                "that of a function that returns one"
-            )
         return
     if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
         return  # at once for what it nearly always is
@@ -397,7 +413,7 @@ def result_of(
         case "jacobian":
             derivative_names = [f"jacobian_{name}" for name in inputs] * mains
         case "jacobian_products" | "hessian_products":
-            derivative_names = ["products"]
+            derivative_names = _names_of_products(transform, inputs, mains)
         case "hessian":
             derivative_names = [f"hessian_{a}_{b}" for a in inputs for b in inputs]
         case _:
@@ -422,13 +438,21 @@ def result_of(
     return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
 
 
+def _names_of_products(transform: Transform, inputs: Sequence[str], mains: int) -> list[str]:
+    """What to call the products of vectors, by the arguments where there is one for each."""
+    if transform.pushes_vectors and not transform.of_number:
+        return ["products"] * mains
+    several = len(inputs) > 1 and transform.mode != "elements"
+    return [f"products_{name}" for name in inputs] if several else ["products"]
+
+
 def arranged(
     transform: Transform, arguments: Arguments, main: TreeSpec, parts: Sequence[Any]
 ) -> Any:
     """The derivatives in the structure that callers get them in."""
-    if transform.takes_vectors:
+    if transform.takes_vectors and transform.mode == "elements":
         return parts[0]
-    if transform.kind == "jvp":
+    if transform.kind == "jvp" or (transform.pushes_vectors and not transform.of_number):
         return unflatten(main, parts)
     if transform.is_matrix:
         groups = leaves_in(main) if transform.kind == "jacobian" else round(len(parts) ** 0.5)

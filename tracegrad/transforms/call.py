@@ -67,7 +67,7 @@ from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne
-from tracegrad.tracing.outputs import Transform, placed
+from tracegrad.tracing.outputs import Transform, differentiated, placed
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
@@ -572,16 +572,19 @@ class Calling(BatchCalls, TensorCalls):
 
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
         """Calls the function with one value a parameter."""
+        transform = self._transform
 
         def call(values: Sequence[Any]) -> Any:
-            args, kwargs = in_call(arguments, values, self._transform.count)
+            args, kwargs = in_call(arguments, values, transform.count)
             try:
                 returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
-            if self._transform.takes_vectors:
-                require_vectors(self._transform, values, returned)
+            if transform.pushes_vectors:
+                require_vectors(values[-1], differentiated(arguments, transform, values))
+            elif transform.takes_vectors:
+                require_vectors(values[-1], returned[0] if transform.has_aux else returned)
             return returned
 
         return self._over_batch(call, arguments) if arguments.axes else call

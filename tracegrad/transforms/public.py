@@ -79,17 +79,15 @@ def _sparse(
 ) -> Any:
     if mode not in ("auto", "forward", "reverse"):
         raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
-    number = _positions(argnums)
-    if not isinstance(number, int):
-        raise ArgumentError(f"argnums={argnums!r}: with sparse=True it must be one int")
+    numbers = _positions(argnums)
     if static_argnames:
         raise ArgumentError("static_argnames cannot be given with sparse=True")
     if placement != Placement():
         raise ArgumentError("donate_argnums and out_shardings cannot be given with sparse=True")
     known(backend)
     if f is None:
-        return lambda function: Sparse(function, kind, number, has_aux, mode, backend)
-    return Sparse(f, kind, number, has_aux, mode, backend)
+        return lambda function: Sparse(function, kind, numbers, has_aux, mode, backend)
+    return Sparse(f, kind, numbers, has_aux, mode, backend)
 
 
 def grad(
@@ -229,10 +227,11 @@ def jacobian(
 
     Notes
     -----
-    With ``sparse=True`` the argument and the result are one array each, raveled in C order. The
-    graph tells which entries can be nonzero, for any values. Columns that share no row are summed
-    (Curtis, Powell and Reid 1974), which are found by colouring a graph (Coleman and Moré 1983;
-    Gebremedhin, Manne and Pothen 2005), greedily; in reverse mode rows. "auto" takes the mode that
+    With ``sparse=True`` elements are counted in C order. Of pytrees there are blocks as without it,
+    each a ``csr_array``; they share what is computed, as parts of one matrix. The graph tells which
+    entries can be nonzero, for any values. Columns that share no row are summed (Curtis, Powell and
+    Reid 1974), which are found by colouring a graph (Coleman and Moré 1983; Gebremedhin, Manne and
+    Pothen 2005), greedily; in reverse mode rows. "auto" takes the mode that
     needs fewer colours. One compiled program gives all these sums. An entry that can be nonzero is
     stored, even where it is 0. Pattern and colours are kept for the shapes and whole numbers of a
     call; ``.explain()`` says what they are.

@@ -4,6 +4,10 @@ Three steps: which entries can be nonzero (`sparsity`), which columns or rows ca
 (`column_colouring`), and one compiled program for all these products at once: forward or reverse
 mode over a batch of vectors, which are sums of unit vectors here. The first two are kept for the
 shapes and whole numbers of a call, and for the version of the program that answers it.
+
+Of several arrays, in arguments or results, there is one such matrix in all: their elements stand
+one after the other, so that entries of one share products with those of another. It is cut into
+blocks in the end.
 """
 
 from __future__ import annotations
@@ -13,11 +17,12 @@ import importlib.util
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,11 +42,17 @@ from tracegrad.introspection.report.sparsity_patterns import (
 )
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.outputs import Transform, check_wanted
+from tracegrad.tracing.outputs import (
+    Transform,
+    check_wanted,
+    differentiated,
+    leaves_in,
+    vectors_in,
+)
 from tracegrad.transforms.column_colouring import column_colours, mirrored, star_colours
 from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.sparsity import pattern, places_of
-from tracegrad.values.pytree import flatten
+from tracegrad.values.pytree import TreeSpec, flatten, map_tree, unflatten
 
 MOST_PLANS = 32
 """For so many shapes, and whole numbers, of arguments a callable keeps pattern and colours."""
@@ -62,6 +73,23 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """What belongs to one array of the results and one of the arguments."""
+
+    chosen: Any  # which of all entries; None: all
+    like: Any  # a matrix with entries there
+    dtype: Any  # that of the argument; None for a number of Python's
+
+    def matrix(self, entries: Any) -> Any:
+        """The block, from the entries of all."""
+        own = entries if self.chosen is None else entries[self.chosen]
+        found = copy(self.like)  # the constructor would check each time what is known
+        found.data = own if self.dtype is None else own.astype(self.dtype, copy=False)
+        found.indices, found.indptr = found.indices.copy(), found.indptr.copy()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What is kept for calls of one shape: where the entries are, and in which product."""
 
@@ -72,11 +100,13 @@ class Plan:
     key: Key
     shape: tuple[int, int]
     colours: int
-    vectors: Any  # a sum of unit vectors for each colour
+    vectors: Any  # a sum of unit vectors for each colour, in the structure that the program takes
     columns: Any  # of the entries, in the order of a CSR matrix
     starts: Any  # of its rows
     product: Any  # the one in which each entry stands
     place: Any  # and where
+    structures: tuple[TreeSpec, TreeSpec]  # of the results, and of the arguments in each place
+    blocks: Sequence[Block]
     sums: Any = None  # where several are added up to one entry: of which each is the first
 
     @property
@@ -95,15 +125,36 @@ class Plan:
         product = self.product if self.sums is None else self.product[self.sums]
         return Pattern(name, self.line, self.shape, rows, self.columns, product)
 
-    def matrix(self, products: Any) -> Any:
-        """The entries, from the products of all vectors."""
-        from scipy import sparse  # type: ignore[import-untyped]
-
-        entries = products.reshape(len(products), -1)[self.product, self.place]
+    def matrices(self, products: Sequence[Any]) -> Any:
+        """The blocks, from the products of all vectors."""
+        flat = [x.reshape(len(x), -1) for x in products]
+        whole = flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+        entries = whole[self.product, self.place]
         if self.sums is not None:
             entries = np.add.reduceat(entries, self.sums)
-        columns, starts = self.columns.copy(), self.starts.copy()
-        return sparse.csr_array((entries, columns, starts), shape=self.shape)
+        found = [block.matrix(entries) for block in self.blocks]
+        outer, inner = self.structures
+        if outer.type is None and inner.type is None:
+            return found[0]
+        width = leaves_in(inner)
+        rows = [unflatten(inner, found[i : i + width]) for i in range(0, len(found), width)]
+        return unflatten(outer, rows)
+
+
+class Answer(NamedTuple):
+    """What a program gives for vectors."""
+
+    mode: str
+    version: Version | None  # None: there is no program
+    args: tuple[Any, ...]  # the function's, and then the vectors
+    products: list[Any]
+    structure: TreeSpec  # of the products
+    aux: Any
+
+    @property
+    def vectors(self) -> list[Any]:
+        """The vectors of each array."""
+        return flatten(self.args[-1])[0]
 
 
 class Sparse:
@@ -113,7 +164,7 @@ class Sparse:
         self,
         function: Callable[..., Any],
         kind: str,
-        argnum: int,
+        argnums: int | tuple[int, ...],
         has_aux: bool,
         mode: str,
         backend: str | None,
@@ -126,7 +177,7 @@ class Sparse:
         self.__name__: str = name_of(function)
         self._function = function
         self._kind = kind
-        self._argnum = argnum
+        self._argnums = argnums
         self._has_aux = has_aux
         self._mode = mode
         self._backend = backend
@@ -136,21 +187,19 @@ class Sparse:
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = self._given(args, kwargs)
-        told = tuple([_told(x) for x in flatten(given)[0]])
+        given, told = self._given(args, kwargs)
         kept = self._plans.get(told)
         plan = kept or self._first(given)
         for turn in range(MOST_TRIED + 1):
             try:
-                result, version = self._answered(plan.mode, (*given, plan.vectors))
+                answer = self._answer(plan.mode, given, plan.vectors)
             except (ArgumentError, ShapeError):  # the result has another shape than the vectors
                 if plan is not kept:
                     raise
                 plan = self._first(given)
                 continue
-            products = self._main(result)
-            key = _key(version, products)
-            if (version is plan.version and key == plan.key) or (
+            key = _key(answer)
+            if (answer.version is plan.version and key == plan.key) or (
                 plan.dense and turn and key[0] == plan.key[0]
             ):
                 break
@@ -158,7 +207,7 @@ class Sparse:
                 plan = self._first(given, by_elements=False)
                 continue
             last = turn == MOST_TRIED - 1  # a dense plan is right for any version
-            plan = self._plan(plan.mode, None if last else version, plan.vectors, products, given)
+            plan = self._plan(answer._replace(version=None) if last else answer)
         else:
             raise ArgumentError(f"{self.__name__} does not give the same in each call")
         with self._lock:
@@ -166,8 +215,8 @@ class Sparse:
             self._plans.move_to_end(told)
             while len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
-        matrix = plan.matrix(products)
-        return (matrix, result[1]) if self._has_aux else matrix
+        matrices = plan.matrices(answer.products)
+        return (matrices, answer.aux) if self._has_aux else matrices
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -235,7 +284,7 @@ class Sparse:
         if args or kwargs:
             self(*args, **kwargs)
         plan = self._newest()
-        given = (*self._given(args, kwargs), plan.vectors) if args or kwargs else ()
+        given = (*self._given(args, kwargs)[0], plan.vectors) if args or kwargs else ()
         return self._program(plan.mode, plan.count), given
 
     def _newest(self) -> Plan:
@@ -245,8 +294,8 @@ class Sparse:
 
     # -- the call -------------------------------------------------------------------------------
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments by position."""
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Key]:
+        """The arguments by position, and what of them a plan is kept for."""
         if kwargs:
             bound = signature_of(self._function).bind(*args, **kwargs)
             if bound.kwargs:
@@ -255,29 +304,32 @@ class Sparse:
                     + ", ".join(bound.kwargs)
                 )
             args = bound.args
-        args = tuple([np.asarray(x) if is_jax(x) else x for x in args])
-        if not -len(args) <= self._argnum < len(args):
-            raise ArgumentError(f"argnums={self._argnum}: the call has {len(args)} arguments")
-        if STATE.trace is not None or any(isinstance(x, Tensor) for x in flatten(args)[0]):
+        for position in self._positions:
+            if not -len(args) <= position < len(args):
+                raise ArgumentError(f"argnums={position}: the call has {len(args)} arguments")
+        leaves, spec = flatten(args)
+        if any(map(is_jax, leaves)):
+            leaves = [np.asarray(x) if is_jax(x) else x for x in leaves]
+            args = unflatten(spec, leaves)
+        if STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves):
             raise ArgumentError(
                 f"the sparse {self._kind} of {self.__name__} is no part of a program or a tape: "
                 "call it on arrays, outside of functions that are compiled or differentiated"
             )
-        x = args[self._argnum]
-        if not isinstance(x, np.ndarray | np.generic | float) or np.asarray(x).dtype.kind != "f":
-            raise ArgumentError(
-                f"the sparse {self._kind} of {self.__name__} needs one array of floats to "
-                f"differentiate by, not {type(x).__name__}"
-                + (f" of {x.dtype}" if isinstance(x, np.ndarray) else "")
-            )
-        return args
+        return args, (spec, *map(_told, leaves))
+
+    @property
+    def _positions(self) -> tuple[int, ...]:
+        return (self._argnums,) if isinstance(self._argnums, int) else self._argnums
 
     def _program(self, mode: str, count: int) -> Compiled:
         """The products of the matrix with vectors, for a function of so many arguments."""
         found = self._programs.get((mode, count))
         if found is None:
             kind = f"{self._kind}_products"
-            transform = Transform(kind, self._argnum % count, self._has_aux, count, mode)
+            numbers = tuple([position % count for position in self._positions])
+            argnums = numbers[0] if isinstance(self._argnums, int) else numbers
+            transform = Transform(kind, argnums, self._has_aux, count, mode)
             found = self._programs[mode, count] = Compiled(self._function, transform, self._backend)
         return found
 
@@ -290,154 +342,180 @@ class Sparse:
         result = program(*args)
         return _by_entry(program, args) or (result, None)
 
-    def _main(self, result: Any) -> Any:
-        """The products of a result; raises where that is not one array of floats."""
-        main = result[0] if self._has_aux else result
-        if is_jax(main):
-            main = np.asarray(main)
-        return main
-
     # -- plans ----------------------------------------------------------------------------------
 
     def _first(self, given: tuple[Any, ...], by_elements: bool = True) -> Plan:
         """The plan for a call of new shapes."""
-        x = np.asarray(given[self._argnum])
-        vectors = np.zeros((2, *x.shape), x.dtype)
-        result, version = self._answered("forward", (*given, vectors))
-        products = self._main(result)
-        plan = self._plan("forward", version, vectors, products, given)
+        program = self._program("forward", len(given))
+        bound = program._bind((*given, 0.0), {})
+        by = differentiated(bound, program._transform, bound.values)
+        forward = self._answer("forward", given, map_tree(_two_of_zeros, by))
+        plan = self._plan(forward)
         if self._kind == "hessian" or self._mode == "forward":
             return plan
+        zeros = [np.zeros((2, *x.shape[1:]), x.dtype) for x in forward.products]
+        vectors = unflatten(forward.structure, zeros)
         if self._mode == "auto":
             rows = plan.shape[0]
             if not plan.dense:
-                flags = np.ones(len(plan.columns), bool)
-                rows = 1 + max(column_colours(_csr(flags, plan).T.tocsr()), default=0)
+                turned = _matrix(plan.columns, plan.starts, plan.shape).T.tocsr()
+                rows = 1 + max(column_colours(turned), default=0)
             few = min(rows, plan.colours)
             if by_elements and few >= MANY_COLOURS and not plan.dense:
-                other = self._by_elements(given, plan, products)
+                other = self._by_elements(forward, vectors)
                 if other is not None and other.colours * DEARER <= few:
                     return other
             if rows >= plan.colours:
                 return plan
-        vectors = np.zeros((2, *products.shape[1:]), products.dtype)
-        result, version = self._answered("reverse", (*given, vectors))
-        return self._plan("reverse", version, vectors, self._main(result), given)
+        return self._plan(self._answer("reverse", given, vectors))
 
-    def _by_elements(self, given: tuple[Any, ...], plan: Plan, tangents: Any) -> Plan | None:
-        """The plan by derivatives in the parts of the argument; None where that is not to be had.
+    def _answer(self, mode: str, given: tuple[Any, ...], vectors: Any) -> Answer:
+        """What the program of a mode gives for these vectors."""
+        args = (*given, vectors)
+        result, version = self._answered(mode, args)
+        main, aux = result if self._has_aux else (result, None)
+        products, structure = flatten(main)
+        products = [np.asarray(x) if is_jax(x) else x for x in products]
+        return Answer(mode, version, args, products, structure, aux)
 
-        `plan` is that of forward mode, `tangents` are its products.
+    def _by_elements(self, forward: Answer, vectors: Any) -> Plan | None:
+        """The plan by derivatives in the parts of arguments; None where that is not to be had.
+
+        `vectors` are such as reverse mode takes.
         """
-        if self._places(plan.mode, plan.version, (*given, plan.vectors)) is None:
+        if self._places(forward) is None:
             return None
-        vectors = np.zeros((2, *tangents.shape[1:]), tangents.dtype)
-        result, version = self._answered("elements", (*given, vectors))
-        products = self._main(result)
-        places = self._places("elements", version, (*given, vectors))
-        found = self._pattern("elements", version, (*given, vectors), products)
+        answer = self._answer("elements", forward.args[:-1], vectors)
+        places, found = self._places(answer), self._pattern(answer)
         if places is None or found is None:
             return None
         colour = column_colours(found)
-        seeds = _seeds(colour, vectors)
-        (m, n), width = (found.shape[1], np.size(given[self._argnum])), found.indices.dtype
+        lengths = [_length(x) for x in forward.products], [_length(x) for x in forward.vectors]
+        (m, n), width = map(sum, lengths), found.indices.dtype
         part = np.repeat(np.arange(len(places)), np.diff(found.indptr))
         row = found.indices.astype(np.int64)
         numbers = row * n + places[part]  # of the entries, where each is added
         order = np.argsort(numbers, kind="stable")
         entries, firsts = np.unique(numbers[order], return_index=True)
-        return Plan(
-            "elements",
-            len(given),
-            version,
-            False,
-            _key(version, products),
-            (m, n),
-            int(colour.max(initial=-1)) + 1,
-            seeds,
+        return self._plan_of(
+            answer,
+            lengths,
+            colour,
             (entries % n).astype(width),
             np.searchsorted(entries, np.arange(m + 1) * n).astype(width),
             colour[row][order],
             part[order],
-            None if len(entries) == len(numbers) else firsts,
+            sums=None if len(entries) == len(numbers) else firsts,
         )
 
-    def _places(self, mode: str, version: Version | None, args: tuple[Any, ...]) -> Any:
-        """Which elements of the argument are computed with; None where that is not known."""
-        if version is None:
+    def _places(self, answer: Answer) -> Any:
+        """Which elements of the arguments are computed with; None where that is not known."""
+        if answer.version is None:
             return None
-        inputs, target = self._inputs(mode, version, args)[:2]
-        graph = version.traced
-        known = len(graph.inputs) == len(inputs)
-        places = places_of(graph, graph.inputs[target], inputs) if known else None
-        return places if places is not None and len(places) else None
-
-    def _inputs(
-        self, mode: str, version: Version, args: tuple[Any, ...]
-    ) -> tuple[list[Any], int, int]:
-        """The arrays of the graph's inputs; which is the argument, which are the vectors."""
-        program = self._program(mode, len(args) - 1)
-        arguments = program._bind(args, {})
-        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        (target,) = arguments.numbers_of(check_wanted(arguments, program._transform))
-        captured = map(memory, version.captured_arrays())
-        return [*traced, *captured], target, len(traced) - 1
-
-    def _pattern(
-        self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any
-    ) -> Any:
-        """Which elements of a product depend on which of a vector, the last of the arguments."""
-        if version is None:
-            return None
-        inputs, _, last = self._inputs(mode, version, args)
-        inputs[last] = args[-1][:1].repeat(2, 0)
-        graph = version.differentiated
+        inputs, targets, _ = self._inputs(answer)
+        graph = answer.version.traced
         if len(graph.inputs) != len(inputs):
             return None
-        return pattern(graph, graph.inputs[last], inputs, products.shape[1:])
+        of = answer.products if answer.mode == "forward" else answer.vectors
+        places = places_of(graph, [graph.inputs[at] for at in targets], inputs, len(of))
+        return places if places is not None and len(places) else None
 
-    def _plan(
-        self,
-        mode: str,
-        version: Version | None,
-        vectors: Any,
-        products: Any,
-        given: tuple[Any, ...],
-    ) -> Plan:
-        """The plan for a version; these vectors and products have the shapes of the call's."""
-        found = self._pattern(mode, version, (*given, vectors), products)
-        n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
+    def _inputs(self, answer: Answer) -> tuple[list[Any], list[int], list[int]]:
+        """The arrays of the graph's inputs; which are the arguments, which are the vectors."""
+        assert answer.version is not None
+        program = self._program(answer.mode, len(answer.args) - 1)
+        arguments = program._bind(answer.args, {})
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        targets = arguments.numbers_of(check_wanted(arguments, program._transform))
+        captured = map(memory, answer.version.captured_arrays())
+        return [*traced, *captured], targets, arguments.numbers_of(vectors_in(arguments))
+
+    def _pattern(self, answer: Answer) -> Any:
+        """Which elements of the products depend on which of the vectors; None: not known."""
+        if answer.version is None:
+            return None
+        inputs, _, vectors = self._inputs(answer)
+        for at in vectors:
+            inputs[at] = inputs[at][:1].repeat(2, 0)
+        graph = answer.version.differentiated
+        if len(graph.inputs) != len(inputs):
+            return None
+        rows = [x.shape[1:] for x in answer.products]
+        return pattern(graph, [graph.inputs[at] for at in vectors], inputs, rows)
+
+    def _plan(self, answer: Answer) -> Plan:
+        """The plan for a version; its vectors and products have the shapes of the call's."""
+        found = self._pattern(answer)
+        lengths = [_length(x) for x in answer.products], [_length(x) for x in answer.vectors]
         dense = found is None
         if found is None:
-            found = _csr_of(np.ones((m, n), bool))
+            m, n = map(sum, lengths)
+            found = _matrix(np.tile(np.arange(n), m), n * np.arange(m + 1), (m, n))
         if self._kind == "hessian":
             found = (found + found.T).tocsr()
         colour = column_colours(found)
         if self._kind == "hessian" and colour.max(initial=0) > 2:
             star = star_colours(found)
             colour = star if star.max() < colour.max() else colour
-        entries = found if mode == "forward" else found.T.tocsr()
+        forward = answer.mode == "forward"
+        entries = found if forward else found.T.tocsr()
         entries.sort_indices()
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
         columns = entries.indices
-        place: Any = rows if mode == "forward" else columns
-        unit: Any = columns if mode == "forward" else rows
+        place: Any = rows if forward else columns
+        unit: Any = columns if forward else rows
         if self._kind == "hessian":
             swapped = mirrored(entries, colour)
             place, unit = np.where(swapped, unit, place), np.where(swapped, place, unit)
-        return Plan(
-            mode,
-            len(given),
-            version,
-            dense,
-            _key(version, products),
-            entries.shape,
-            int(colour.max(initial=-1)) + 1,
-            _seeds(colour, vectors),
+        return self._plan_of(
+            answer,
+            lengths if forward else lengths[::-1],
+            colour,
             columns,
             entries.indptr,
             colour[unit],
             place,
+            dense=dense,
+        )
+
+    def _plan_of(
+        self,
+        answer: Answer,
+        lengths: tuple[list[int], list[int]],
+        colour: Any,
+        columns: Any,
+        starts: Any,
+        product: Any,
+        place: Any,
+        *,
+        dense: bool = False,
+        sums: Any = None,
+    ) -> Plan:
+        """The plan of so many elements in each of the results and of the arguments."""
+        program = self._program(answer.mode, len(answer.args) - 1)
+        arguments = program._bind(answer.args, {})
+        by, inner = flatten(differentiated(arguments, program._transform, arguments.values))
+        outer = inner
+        if self._kind == "jacobian":
+            forward = answer.mode == "forward"
+            outer = answer.structure if forward else flatten(answer.args[-1])[1]
+        dtypes = [x.dtype if isinstance(x, np.ndarray | np.generic) else None for x in by]
+        return Plan(
+            answer.mode,
+            len(answer.args) - 1,
+            answer.version,
+            dense,
+            _key(answer),
+            (sum(lengths[0]), sum(lengths[1])),
+            int(colour.max(initial=-1)) + 1,
+            _seeds(colour, answer.args[-1]),
+            columns,
+            starts,
+            product,
+            place,
+            (outer, inner),
+            _blocks(columns, starts, lengths, dtypes),
+            sums,
         )
 
 
@@ -454,18 +532,57 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     return None
 
 
-def _key(version: Version | None, products: Any) -> Key:
+def _key(answer: Answer) -> Key:
     """What a pattern is kept for, beside its version and the arguments."""
+    version = answer.version
     captured = () if version is None else map(memory, version.captured_arrays())
-    return (products.shape[1:], *map(_told, captured))
+    shapes = tuple([x.shape[1:] for x in answer.products])
+    return ((answer.structure, shapes), *map(_told, captured))
+
+
+def _two_of_zeros(leaf: Any) -> Any:
+    """Two vectors for an array, or a number."""
+    array = np.asarray(leaf)
+    return np.zeros((2, *array.shape), array.dtype)
+
+
+def _length(vectors: Any) -> int:
+    """How many elements each of several vectors has."""
+    return int(np.prod(vectors.shape[1:]))
 
 
 def _seeds(colour: Any, vectors: Any) -> Any:
-    """The sum of unit vectors of each colour, of the shape of these vectors."""
+    """The sum of unit vectors of each colour, in the shapes and the structure of these vectors."""
     count = int(colour.max(initial=-1)) + 1
-    seeds = np.zeros((max(count, 2), len(colour)), vectors.dtype)  # one would be another version
+    seeds = np.zeros((max(count, 2), len(colour)))  # one would be another version
     seeds[colour, np.arange(len(colour))] = 1.0
-    return seeds.reshape(len(seeds), *vectors.shape[1:])
+    leaves, structure = flatten(vectors)
+    parts = np.split(seeds, np.cumsum([_length(x) for x in leaves])[:-1], axis=1)
+    pairs = zip(parts, leaves, strict=True)
+    shaped = [x.astype(of.dtype).reshape(len(x), *of.shape[1:]) for x, of in pairs]
+    return unflatten(structure, shaped)
+
+
+def _blocks(
+    columns: Any, starts: Any, lengths: tuple[list[int], list[int]], dtypes: Sequence[Any]
+) -> list[Block]:
+    """The blocks of a matrix, of so many rows and of so many columns each, row by row of blocks."""
+    height, width = map(sum, lengths)
+    if len(lengths[0]) == len(lengths[1]) == 1:
+        return [Block(None, _matrix(columns, starts, (height, width)), dtypes[0])]
+    row_of = np.repeat(np.arange(height), np.diff(starts))
+    found, top = [], 0
+    for rows in lengths[0]:
+        left = 0
+        for across, dtype in zip(lengths[1], dtypes, strict=True):
+            inside = (left <= columns) & (columns < left + across)
+            chosen = np.flatnonzero(inside & (top <= row_of) & (row_of < top + rows))
+            firsts = np.searchsorted(row_of[chosen], np.arange(top, top + rows + 1))
+            matrix = _matrix(columns[chosen] - left, firsts, (rows, across))
+            found.append(Block(chosen, matrix, dtype))
+            left += across
+        top += rows
+    return found
 
 
 def _told(leaf: Any) -> Any:
@@ -475,13 +592,8 @@ def _told(leaf: Any) -> Any:
     return (array.shape, array.dtype.char, array.tobytes()) if whole else array.shape
 
 
-def _csr(entries: Any, plan: Plan) -> Any:
-    from scipy import sparse
+def _matrix(columns: Any, starts: Any, shape: tuple[int, int]) -> Any:
+    """A matrix of truth values, all true, with entries in these columns."""
+    from scipy import sparse  # type: ignore[import-untyped]
 
-    return sparse.csr_array((entries, plan.columns, plan.starts), shape=plan.shape)
-
-
-def _csr_of(array: Any) -> Any:
-    from scipy import sparse
-
-    return sparse.csr_array(array)
+    return sparse.csr_array((np.ones(len(columns), bool), columns, starts), shape=shape)

@@ -1,6 +1,6 @@
-"""Finds which elements of a graph's output depend on which elements of an input.
+"""Finds which elements of a graph's outputs depend on which elements of inputs.
 
-An element of a value has the set of the elements of the input that it may depend on: a row of a
+An element of a value has the set of the elements of the inputs that it may depend on: a row of a
 sparse matrix of truth values. The graph runs op by op on the arrays of a call, for their shapes and
 whole numbers alone, on every way that branches leave open; loops run turn by turn. What an op does
 to the sets follows from what kind of op it is: elementwise, one that moves elements (its own
@@ -15,7 +15,7 @@ loop that floating-point values end, if its turns are not alike in the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count
+from itertools import accumulate, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,37 +43,41 @@ MOST_STEPS = 20_000
 """After so many operations the pattern of a function with loops is taken for dense."""
 
 Sets = Any
-"""A `scipy.sparse.csr_array` with a row for each element, a column for each one of the input."""
+"""A `scipy.sparse.csr_array` with a row for each element, a column for each one of the inputs."""
 
 
 def pattern(
-    graph: Graph, source: Value, inputs: Sequence[Any], row: tuple[int, ...]
+    graph: Graph,
+    sources: Sequence[Value],
+    inputs: Sequence[Any],
+    rows: Sequence[tuple[int, ...]],
 ) -> Sets | None:
-    """Which elements of the last output depend on which of the rows of an input.
+    """Which elements of the last outputs depend on which of the rows of inputs.
 
     Parameters
     ----------
     graph
-        A graph whose last output is linear in `source`, and has its first axis: what stands in one
-        row of the output depends on the same row of `source`.
-    source
-        The input; its rows are told apart by nobody.
+        A graph whose last outputs are linear in `sources`, and have their first axis: what stands
+        in one row of an output depends on the same row of each of `sources`.
+    sources
+        The inputs; their rows are told apart by nobody.
     inputs
         Arrays for all inputs, of the shapes of the call.
-    row
-        The shape of a row of the output. Paths that return another shape are those of other calls.
+    rows
+        The shape of a row of each of the last outputs. Paths that return other shapes are those of
+        other calls.
 
     Returns
     -------
     scipy.sparse.csr_array or None
-        Of truth values, of the shape (elements of a row of the output, elements of a row of the
-        input): true wherever a path of the graph leads from one to the other, whatever the
-        floating-point values. None where that is not known.
+        Of truth values, of the shape (elements of a row of all outputs, elements of a row of all
+        sources), one after the other: true wherever a path of the graph leads from one to the
+        other, whatever the floating-point values. None where that is not known.
     """
     graph = dce(graph)
     if not _is_understood(graph):
         return None
-    walker = _Walker(graph, source, inputs, row)
+    walker = _Walker(graph, sources, inputs, rows)
     try:
         with np.errstate(all="ignore"):
             walker.go_through(graph.block)
@@ -82,18 +86,20 @@ def pattern(
     return walker.union(walker.returned) if walker.returned else None
 
 
-def places_of(graph: Graph, target: Value, inputs: Sequence[Any]) -> Any:
-    """Which elements of an input the parts hold that a graph computes its first output with.
+def places_of(graph: Graph, targets: Sequence[Value], inputs: Sequence[Any], count: int) -> Any:
+    """Which elements of inputs the parts hold that a graph computes its first outputs with.
 
-    An array of their numbers, one part after the other; None where that is not known, as of several
-    ways.
+    An array of their numbers, one part after the other, where the elements of the second input are
+    counted on from those of the first; None where that is not known, as of several ways.
     """
-    if not graph.outputs:
-        return None
-    moved = moved_elements(graph, target, graph.outputs[0])
+    outputs = graph.outputs[:count]
+    moved = moved_elements(graph, targets, outputs) if len(outputs) == count else None
     if moved is None:
         return None
-    numbers = {target: _numbers(np.shape(inputs[graph.inputs.index(target)]))}
+    numbers, start = dict[Value, Any](), 0
+    for target in targets:
+        numbers[target] = start + _numbers(np.shape(inputs[graph.inputs.index(target)]))
+        start += numbers[target].size
 
     def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
         if moved.values.issuperset(call.results):
@@ -145,25 +151,32 @@ class _Walker:
     """The sets of what all paths make."""
 
     def __init__(
-        self, graph: Graph, source: Value, inputs: Sequence[Any], row: tuple[int, ...]
+        self,
+        graph: Graph,
+        sources: Sequence[Value],
+        inputs: Sequence[Any],
+        rows: Sequence[tuple[int, ...]],
     ) -> None:
         from scipy import sparse  # type: ignore[import-untyped]
 
         self.sparse = sparse
         self.graph = graph
-        self.row = row
+        self.rows = rows
         self.returned: list[Sets] = []
-        place = graph.inputs.index(source)
-        rows, *rest = np.shape(inputs[place])
-        self.width = int(np.prod(rest))
-        one = sparse.eye_array(self.width, format="csr", dtype=bool)
         self.values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
-        self.sets: dict[Value, Any] = {source: sparse.vstack([one] * rows, format="csr")}
+        lengths_of = [int(np.prod(np.shape(self.values[source])[1:])) for source in sources]
+        self.width = sum(lengths_of)
+        self.sets: dict[Value, Any] = {}
+        for source, length_of, end in zip(sources, lengths_of, accumulate(lengths_of), strict=True):
+            shape = (length_of, self.width)
+            own = sparse.eye_array(*shape, k=end - length_of, format="csr", dtype=bool)
+            several = [own] * len(self.values[source])
+            self.sets[source] = sparse.vstack(several, format="csr")
         self.sizes = lengths(graph, inputs)
         fixed = {  # whole numbers; what is not made of them alone is moving
             value
             for value, array in self.values.items()
-            if value is not source and np.asarray(array).dtype.kind in "iub"
+            if value not in sources and np.asarray(array).dtype.kind in "iub"
         }
         self.moving = {value for value in graph.inputs if value not in fixed}
         self.certain = True
@@ -190,10 +203,14 @@ class _Walker:
                 case Again(label, arguments):
                     self.again[label].append(self._given(arguments))
                     return None
-        output = block.outputs[-1]
-        shape = np.shape(self.values[output])
-        if shape[1:] == self.row:
-            self.returned.append(self._of(output, shape)[: int(np.prod(self.row))])
+        outputs = block.outputs[-len(self.rows) :]
+        shapes = [np.shape(self.values[output]) for output in outputs]
+        if [shape[1:] for shape in shapes] == [*self.rows]:
+            of_rows = [
+                self._of(output, shape)[: int(np.prod(shape[1:]))]
+                for output, shape in zip(outputs, shapes, strict=True)
+            ]
+            self.returned.append(self.sparse.vstack(of_rows, format="csr"))
         return None
 
     def _part(self, branch: Branch) -> None:

@@ -111,7 +111,7 @@ class Outcome(StandIns):
         """The run is over."""
         moved = {key for key, changed in self._changed.items() if changed.moved}
         for guard in self._stored.values():  # what is written again may be something else by then
-            if id(guard.holder) not in moved and same(held(guard), guard.value):
+            if id(guard.holder) not in moved and self._holds_again(guard, held(guard)):
                 text = f"{guard.text}, which is written"
                 kept = self.guard(guard.read, guard.holder, guard.name, guard.value, text)
                 self.numbers.look_at(kept)
@@ -131,8 +131,14 @@ class Outcome(StandIns):
         return [
             (guard, now)
             for guard, now in changed
-            if (id(guard) in self._again and now is not MISSING) or not same(now, guard.value)
+            if (id(guard) in self._again and now is not MISSING)
+            or not self._holds_again(guard, now)
         ]
+
+    def _holds_again(self, guard: Guard, now: Any) -> bool:
+        """Whether a place that was written holds what it held, whatever stands there at a call."""
+        counts = type(guard.value) is int and guard.place in self.counters  # an input: no guard
+        return same(now, guard.value) and not counts
 
     def _written(self) -> list[tuple[Guard, Any]]:
         """The same, but for what was changed where it stands."""

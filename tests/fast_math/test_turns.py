@@ -1,16 +1,15 @@
-"""Loops enter, written by hand and drawn; batched, they give what the exact mode gives."""
+"""Loops, written by hand and drawn: fast math gives what the exact mode gives."""
 
 from __future__ import annotations
 
 import random
-import sys
 
 import numpy as np
 import pytest
 
 import tracegrad as tg
 
-T = 6
+T = 9
 
 
 @pytest.fixture(autouse=True)
@@ -19,35 +18,31 @@ def checked(monkeypatch):
 
 
 def in_mode(monkeypatch, fast, function, *args):
-    """The value and gradients of a function, and the text of its program."""
+    """The value and gradients of a function."""
     monkeypatch.setattr(tg.config, "fast_math", fast)
     f = tg.value_and_grad(function, argnums=tuple(range(len(args))))
     value, gradients = f(*args)
     again = f(*args)
     assert np.array_equal(value, again[0])
     assert all(map(np.array_equal, gradients, again[1]))
-    return value, gradients, f.source(*args)
+    return value, gradients
 
 
-def batched(monkeypatch, f, *args, rtol=1e-13):
-    """The text of the program of fast math, whose results are those of the exact mode."""
+def assert_alike(monkeypatch, f, *args, rtol=1e-13):
+    """Fast math changes no more than roundings."""
     before = [np.array(a) for a in args]
-    value, gradients, _ = in_mode(monkeypatch, False, f, *args)
-    fast_value, fast_gradients, text = in_mode(monkeypatch, True, f, *args)
+    value, gradients = in_mode(monkeypatch, False, f, *args)
+    fast_value, fast_gradients = in_mode(monkeypatch, True, f, *args)
     np.testing.assert_allclose(fast_value, value, rtol=rtol)
     for wanted, got in zip(gradients, fast_gradients, strict=True):
         assert got.dtype == wanted.dtype
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * (1 + np.abs(wanted).max()))
     assert all(map(np.array_equal, before, args)), "an argument was changed"
-    return text
 
 
 def normal(*shapes, seed=0):
     draw = np.random.default_rng(seed)
     return [draw.normal(0.0, 0.4, shape) for shape in shapes]
-
-
-# -- what is found ------------------------------------------------------------------------------
 
 
 def rnn(w, u, b, xs, target):
@@ -58,15 +53,9 @@ def rnn(w, u, b, xs, target):
 
 
 @pytest.mark.parametrize("batch", [(), (5,)])
-def test_a_recurrent_network_has_one_product_of_each_kind(monkeypatch, batch):
+def test_a_recurrent_network(monkeypatch, batch):
     args = normal((3, 4), (4, 4), (4,), (T, *batch, 3), (*batch, 4))
-    text = batched(monkeypatch, rnn, *args)
-    turns, final = text.split("# backward")
-    assert turns.count("@ w\n") == 1 and turns.count("+= b\n") == 1
-    assert turns.count("@ u\n") == T
-    assert final.count(".T @ ") <= 3 + (not batch)
-    assert final.count("@ w.T") + final.count("@ w\n") + final.count("w @ ") <= 1
-    assert "np.array" not in text, "states are written where the products stood"
+    assert_alike(monkeypatch, rnn, *args)
 
 
 def test_a_matrix_on_the_left(monkeypatch):
@@ -77,17 +66,16 @@ def test_a_matrix_on_the_left(monkeypatch):
         return ((h - target) ** 2).sum()
 
     args = normal((4, 3), (4, 4), (4,), (T, 3), (4,))
-    assert "xs @ w.T" in batched(monkeypatch, f, *args)
+    assert_alike(monkeypatch, f, *args)
 
 
-def test_weights_of_the_loop_alone_are_summed_at_once(monkeypatch):
+def test_weights_that_every_turn_reads(monkeypatch):
     def f(a, b, y):
         for _ in range(T):
             y = y + 0.1 * np.tanh(y @ a) @ b
         return (y * y).sum()
 
-    text = batched(monkeypatch, f, *normal((3, 5), (5, 3), (4, 3)))
-    assert text.count("np.array(") >= 2
+    assert_alike(monkeypatch, f, *normal((3, 5), (5, 3), (4, 3)))
 
 
 def test_dot_products_with_rows(monkeypatch):
@@ -97,8 +85,7 @@ def test_dot_products_with_rows(monkeypatch):
             loss = loss + (np.tanh(xs[t] @ w) - ys[t]) ** 2
         return loss
 
-    text = batched(monkeypatch, f, *normal((3,), (T, 3), (T,)))
-    assert "xs_1 @ w" in text and text.count("= np.tanh(") == 1
+    assert_alike(monkeypatch, f, *normal((3,), (T, 3), (T,)))
 
 
 def test_part_of_the_rows(monkeypatch):
@@ -108,47 +95,46 @@ def test_part_of_the_rows(monkeypatch):
             y = np.tanh(xs[t] @ w + y)
         return y.sum()
 
-    assert "xs[1:5]" in batched(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
+    assert_alike(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
 
 
-def test_rows_apart_from_each_other_are_left(monkeypatch):
+def test_rows_apart_from_each_other(monkeypatch):
     def f(w, xs):
         return sum(np.tanh(xs[t] @ w).sum() for t in (0, 2, 4))
 
-    assert "xs @ w" not in batched(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
+    assert_alike(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
 
 
-def test_a_turn_that_is_different_stays(monkeypatch):
+def test_a_turn_that_is_different(monkeypatch):
     def f(w, v, xs):
         h = 0.0
         for t in range(7):
             h = np.tanh(h + (xs[t] @ v if t == 3 else xs[t] @ w))
         return h.sum()
 
-    text = batched(monkeypatch, f, *normal((3, 4), (3, 4), (7, 2, 3)))
-    assert "xs[:3]" in text and "xs[4:7]" in text
+    assert_alike(monkeypatch, f, *normal((3, 4), (3, 4), (7, 2, 3)))
 
 
-def test_what_is_added_to_the_sum_of_turns_is_added_once(monkeypatch):
+def test_what_is_added_to_the_sum_of_turns(monkeypatch):
     def f(y, s, h):
         total = 0.0
         for t in range(3):
             total = total + (h * h).sum() / (1.5 + s.sum()) * y[t] * y[t] ** 2
         return total + s.sum() + (h * h).sum()
 
-    batched(monkeypatch, f, *normal((3,), (2,), (2,)))
+    assert_alike(monkeypatch, f, *normal((3,), (2,), (2,)))
 
 
-def test_what_depends_on_the_turn_before_is_not_moved(monkeypatch):
+def test_what_depends_on_the_turn_before(monkeypatch):
     def f(w, xs):
         for t in range(T):
             w = np.tanh(w + xs[t].T @ (xs[t] @ w))
         return w.sum()
 
-    batched(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
+    assert_alike(monkeypatch, f, *normal((3, 4), (T, 2, 3)))
 
 
-def test_partial_sums_with_other_readers_are_kept(monkeypatch):
+def test_partial_sums_with_other_readers(monkeypatch):
     def f(xs, ys):
         total, out = xs[0].T @ ys[0], 0.0
         for t in range(1, 7):
@@ -157,8 +143,7 @@ def test_partial_sums_with_other_readers_are_kept(monkeypatch):
                 out = np.sin(total).sum()
         return out + (total**2).sum()
 
-    text = batched(monkeypatch, f, *normal((7, 2, 3), (7, 2, 4)))
-    assert "xs[:4]" in text and "xs[4:7]" in text
+    assert_alike(monkeypatch, f, *normal((7, 2, 3), (7, 2, 4)))
 
 
 def test_differences_of_products(monkeypatch):
@@ -168,7 +153,7 @@ def test_differences_of_products(monkeypatch):
             total = total - xs[t].T @ ys[t] if t % 2 else total + xs[t].T @ ys[t]
         return np.sin(total).sum()
 
-    batched(monkeypatch, f, *normal((T, 2, 3), (T, 2, 4), (3, 4)))
+    assert_alike(monkeypatch, f, *normal((T, 2, 3), (T, 2, 4), (3, 4)))
 
 
 def test_outputs_keep_memory_of_their_own(monkeypatch):
@@ -207,7 +192,7 @@ def test_second_order(monkeypatch):
         slope = tg.grad(rnn, argnums=(0, 1))(w, u, b, xs, target)
         return (slope[0] ** 2).sum() + np.cos(slope[1]).sum()
 
-    batched(monkeypatch, curvature, *args, rtol=1e-11)
+    assert_alike(monkeypatch, curvature, *args, rtol=1e-11)
 
 
 def test_lengths_are_free(monkeypatch):
@@ -229,7 +214,7 @@ def test_lengths_are_free(monkeypatch):
 
 def test_float32_stays_float32(monkeypatch):
     args = [a.astype(np.float32) for a in normal((3, 4), (4, 4), (4,), (T, 5, 3), (5, 4))]
-    batched(monkeypatch, rnn, *args, rtol=2e-5)
+    assert_alike(monkeypatch, rnn, *args, rtol=2e-5)
 
 
 def test_nan_and_inf_stay_in_their_turn(monkeypatch):
@@ -245,8 +230,6 @@ def test_nan_and_inf_stay_in_their_turn(monkeypatch):
 
 
 def test_losses_of_all_turns(monkeypatch):
-    """What no turn waits for is done behind the loop, for all turns."""
-
     def f(w, u, v, xs, ys):
         h, loss = np.zeros((5, 4)), 0.0
         for x, y in zip(xs, ys, strict=True):
@@ -255,8 +238,7 @@ def test_losses_of_all_turns(monkeypatch):
         return loss
 
     args = normal((3, 4), (4, 4), (4, 2), (T, 5, 3), (T, 5, 2))
-    text = batched(monkeypatch, f, *args)
-    assert text.count("@ v\n") == 1 and text.count("@ v.T") <= 2
+    assert_alike(monkeypatch, f, *args)
 
 
 def test_arrays_that_are_too_short_are_refused(monkeypatch):
@@ -283,13 +265,10 @@ def test_cotangents_of_rows_that_are_read_twice(monkeypatch):
             b = np.tanh(xs[t] @ v - b)
         return (a * b).sum()
 
-    text = batched(monkeypatch, f, *normal((3, 4), (3, 4), (T, 5, 3)))
-    assert "xs_bar[0] " not in text and "xs_bar[1] " not in text
+    assert_alike(monkeypatch, f, *normal((3, 4), (3, 4), (T, 5, 3)))
 
 
 def test_layers_one_behind_the_other(monkeypatch):
-    """The first layer does not wait for the second, nor their backwards."""
-
     def f(w1, u1, w2, u2, xs):
         h1 = h2 = np.zeros((5, 4))
         for x in xs:
@@ -297,8 +276,7 @@ def test_layers_one_behind_the_other(monkeypatch):
             h2 = np.tanh(h1 @ w2 + h2 @ u2)
         return (h2 * h2).sum()
 
-    text = batched(monkeypatch, f, *normal((3, 4), (4, 4), (4, 4), (4, 4), (T, 5, 3)))
-    assert text.count("@ w2\n") == text.count("@ w2.T") == text.count("@ w1.T") == 1
+    assert_alike(monkeypatch, f, *normal((3, 4), (4, 4), (4, 4), (4, 4), (T, 5, 3)))
 
 
 def test_sequences_with_the_batch_first(monkeypatch):
@@ -308,8 +286,7 @@ def test_sequences_with_the_batch_first(monkeypatch):
             h = np.tanh(xs[:, t] @ w + h @ u)
         return (h * h).sum()
 
-    text = batched(monkeypatch, f, *normal((3, 4), (4, 4), (5, T, 3)))
-    assert "xs.transpose((1, 0, 2))" in text and text.count("@ w\n") == 1
+    assert_alike(monkeypatch, f, *normal((3, 4), (4, 4), (5, T, 3)))
 
 
 def test_what_is_written_over_is_not_read_as_it_was(monkeypatch):
@@ -320,7 +297,7 @@ def test_what_is_written_over_is_not_read_as_it_was(monkeypatch):
             z = z - 0.3 * np.exp(-xs[t])
         return (z * z).sum()
 
-    batched(monkeypatch, f, *normal((T, 2), (2,)))
+    assert_alike(monkeypatch, f, *normal((T, 2), (2,)))
 
 
 # -- paths --------------------------------------------------------------------------------------
@@ -413,38 +390,4 @@ class Drawn:
 def test_drawn_loops(monkeypatch, seed):
     loop = Drawn(seed)
     args = loop.arguments()
-    batched(monkeypatch, loop, *args, rtol=1e-10)
-
-
-# -- size ---------------------------------------------------------------------------------------
-
-
-def test_the_work_grows_with_the_loop_alone(monkeypatch):
-    """Chains of sums are walked without recursion, in steps proportional to them."""
-    from tracegrad.execution.pipeline import CLIENTS
-    from tracegrad.fast_math.batch_turns import batch
-
-    monkeypatch.setattr(tg.config, "check", False)
-    calls = []
-    for turns in (40, 160):
-        args = normal((3, 4), (4, 4), (4,), (turns, 2, 3), (2, 4))
-        graph = tg.value_and_grad(rnn, argnums=(0, 1, 2)).graph(*args)
-        calls.append(_calls(lambda g=graph: batch(g, CLIENTS["numpy"])))
-    assert calls[1] < 4.4 * calls[0]
-
-
-def _calls(run):
-    """How many functions are called, Python's and its own."""
-    count = 0
-
-    def profile(frame, event, argument):
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)
-    return count
+    assert_alike(monkeypatch, loop, *args, rtol=1e-10)

@@ -1,1 +1,0 @@
-"""The steps of `batch_turns`: what unrolled turns repeat becomes work on whole arrays."""
