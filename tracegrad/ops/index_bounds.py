@@ -125,11 +125,11 @@ def joined(a: Subscript, b: Subscript) -> Subscript | None:
     if len(differing) != 1:
         return a if not differing else None
     at = differing[0]
-    ends = [_ends(index.items[at]) for index in (a, b)]
-    if None in ends:
+    one, other = _ends(a.items[at]), _ends(b.items[at])
+    if one is None or other is None:
         return None
-    (low, end), (other, high) = sorted(ends)  # type: ignore[type-var]
-    if other > end:
+    (low, end), (begin, high) = sorted((one, other))
+    if begin > end:
         return None
     return Subscript((*a.items[:at], slice(low, max(end, high)), *a.items[at + 1 :]))
 

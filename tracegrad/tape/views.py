@@ -174,8 +174,8 @@ def same_operands(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def _is_one_value(a: Any, b: Any) -> bool:
-    known = getattr(a, "_traced", None), getattr(b, "_traced", None)
-    return None not in known and all(x is y for x, y in zip(*known, strict=True))  # type: ignore[misc]
+    one, other = getattr(a, "_traced", None), getattr(b, "_traced", None)
+    return one is not None and other is not None and one[0] is other[0] and one[1] is other[1]
 
 
 def follow(x: Any, path: Sequence[Step]) -> Any:

@@ -545,9 +545,10 @@ def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
         if item is None or item is Ellipsis:
             shown.append(item)
         elif place in spans:
-            shown.append(Window(len(arrays), len(arrays) + 1, item.step))
+            between: slice = items[place]
+            shown.append(Window(len(arrays), len(arrays) + 1, between.step))
             counts.append(spans[place])
-            arrays += [item.start, item.stop]
+            arrays += [between.start, between.stop]
         elif isinstance(item, slice):
             parts = (item.start, item.stop, item.step)
             shown.append(slice(*(None if p is None else as_int(p) for p in parts)))
