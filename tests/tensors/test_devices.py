@@ -57,6 +57,7 @@ DEVICE_PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DEVICE_PROGRAMS)
 def test_ops_on_a_device_equal_those_on_the_processor(name):
     program = DEVICE_PROGRAMS[name]

@@ -69,10 +69,10 @@ def overlapping(array: Any, others: Iterable[Any]) -> bool:
 
 
 def refuse_overlap(text: str) -> None:
-    """Raises where what is written to one argument would show in another one."""
+    """Raises where what is written to an array would show in another one that was read."""
     raise ArgumentError(
-        f"the function writes to its argument {text}, which shares memory with another array that "
-        f"it reads: pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
+        f"the function writes to {text}, which shares memory with another array that it reads: "
+        f"pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
     )
 
 

@@ -575,7 +575,7 @@ class Calling(BatchCalls, TensorCalls):
         transform = self._transform
 
         def call(values: Sequence[Any]) -> Any:
-            args, kwargs = in_call(arguments, values, transform.count)
+            args, kwargs = in_call(arguments, values, transform.followed)
             try:
                 returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
