@@ -144,7 +144,11 @@ def run_traced(
     for value, tensor in zip(given, tensors, strict=True):
         world.stands_for(tensor, value)
     before = STATE.update(
-        trace=trace, grad_enabled=enabled, standing=not histories, machine=world.machine
+        trace=trace,
+        grad_enabled=enabled,
+        standing=not histories,
+        machine=world.machine,
+        own_leaves={},
     )
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:

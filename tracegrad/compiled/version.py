@@ -33,8 +33,9 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
-from tracegrad.execution.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
+from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
 from tracegrad.ops.random_draws import giving_back, sources_of
 from tracegrad.ops.shape.indexing import INDEXED, constant_items
 from tracegrad.runtime.concurrency import Runs

@@ -192,7 +192,9 @@ def _renew(tensor: Tensor, result: Tensor) -> None:
     tensor._array = laid_out_like(tensor._array, result._array)
     if STATE.trace is not None and result._is_traced:
         STATE.trace.goes_on(tensor, result._traced[1])
-    tensor._traced, tensor._node = result._traced, result._node
+    tensor._traced = result._traced
+    if STATE.grad_enabled or tensor._node is not LEAF:  # under no_grad a leaf stays one
+        tensor._node = result._node
     if STATE.losing:
         STATE.watch.succeeds(tensor, result)
     if retained:

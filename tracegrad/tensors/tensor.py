@@ -39,6 +39,7 @@ from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
+from tracegrad.tape.own_leaves import keep_own
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, is_flat, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
@@ -55,7 +56,7 @@ from tracegrad.tensors.devices import (
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
-from tracegrad.user_code.program_points import capture, label
+from tracegrad.user_code.program_points import at_line, capture, label
 from tracegrad.values.dispatch import (
     HANDLERS,
     IDENTITIES,
@@ -402,6 +403,8 @@ class Tensor:
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
         if value and not self._is_traced:
             self._array = with_memory(self._array)
+        if value and self._node is None:
+            keep_own(self)
         self._node = LEAF if value else None
 
     @property
@@ -522,12 +525,6 @@ class Tensor:
         """
         retain = create_graph if retain_graph is None else retain_graph
         run_backward.call(self, gradient, retain_graph=retain, create_graph=create_graph)
-
-
-def at_line(more: str = "") -> str:
-    """The user's line as the last one of a message, and what to write there."""
-    where = label(capture())
-    return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
 
 
 def written_into_plain() -> ConversionError:

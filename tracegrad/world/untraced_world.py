@@ -13,8 +13,9 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tensors.tensor import Tensor, at_line
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import refuse
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
@@ -207,7 +208,9 @@ def interpreted() -> Iterator[None]:
         yield
         return
     world = Answers()
-    before = STATE.update(machine=machine.Machine(world), arrays=None, rewritten=False)
+    before = STATE.update(
+        machine=machine.Machine(world), arrays=None, rewritten=False, own_leaves={}
+    )
     try:
         yield
     finally:
