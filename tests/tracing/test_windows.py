@@ -181,6 +181,15 @@ def helped(x):
     return total
 
 
+def of_own_arrays(x):
+    y, weights, places = np.zeros(50), np.arange(30.0), np.arange(50)
+    for i in range(20):
+        y[i : i + 4] += x[i] * weights[i : i + 4]
+        y[places[i : i + 2]] = 0.25
+        y[i : i + 1] = 0.5
+    return np.sum(y**2)
+
+
 def in_arms(x):
     total = 0.0
     for t in range(4, len(x)):
@@ -232,6 +241,7 @@ LOOPS = [
     *(moving, gathered, comprehension, convolution, regression, backwards, generated, written),
     *(overlapping, taken_away, shifted, pairs, rows, columns, minibatches, epochs, image, state),
     *(every_second, downwards, halved, helped, in_arms, left_early),
+    of_own_arrays,
     *(no_weight, no_weight_apart, no_weight_of_several, no_weight_of_columns),
 ]
 
@@ -358,7 +368,7 @@ def test_windows_are_differentiated_twice_and_batched():
 def test_windows_are_slices_of_a_scan_in_jax(function):
     pytest.importorskip("jax")
     compiled = tg.value_and_grad(function, backend="jax")
-    x = given(24)
+    x = given(36)
     value, gradient = compiled(x)
     expected = eagerly(tg.value_and_grad(function), x)
     np.testing.assert_allclose(value, expected[0], rtol=1e-12)

@@ -53,7 +53,9 @@ def is_recorded(x: Any) -> bool:
 
 
 def holds_recorded(x: Any) -> bool:
-    """Whether an object is a recorded Tensor, or a sequence that holds one."""
+    """Whether an object is a recorded Tensor, or a sequence or a slice that holds one."""
+    if type(x) is slice:
+        return is_recorded(x.start) or is_recorded(x.stop)
     return is_recorded(x) or (type(x) in (list, tuple) and any(map(holds_recorded, x)))
 
 
@@ -120,8 +122,8 @@ def _is_updated(world: Any, array: np.ndarray, key: Any) -> bool:
     So it is in ``y[i : i + 4] += v``, which copies what it reads the slice of, and by.
     """
     items = key if type(key) is tuple else (key,)
-    slices = [item for item in items if type(item) is slice]
-    if not any(holds_recorded((x.start, x.stop)) for x in slices) or world.is_outside(array):
+    counted = any(type(item) is slice and holds_recorded(item) for item in items)
+    if not counted or world.is_outside(array):
         return False
     frame = world.machine.frame
     return frame is not None and frame.program.instructions[frame.index - 1].name == "COPY"
