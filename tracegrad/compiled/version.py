@@ -132,6 +132,11 @@ class Version:
         calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
         return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
 
+    @cached_property
+    def draws_on_host(self) -> bool:
+        """Whether a program for JAX asks generators of NumPy's, which it calls back for."""
+        return self.target == "jax" and bool(sources_of(self.program.graph))
+
     def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple.
 
