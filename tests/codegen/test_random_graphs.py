@@ -40,6 +40,7 @@ from codegen.passes.fuse import LARGE
 from codegen.sizes import mul
 from codegen.types import DTYPES, kind, weak
 from tracegrad.execution import pipeline
+from tracegrad.execution.graph_interpreter import interpret
 from tracegrad.ops.record import TABLE
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.7, -1e300, 5e-324, np.nan, np.inf, -np.inf]
@@ -428,7 +429,7 @@ def test_toy_graphs_keep_their_bits(grown, data):
 @LONG
 @given(graphs(TRACEGRAD), st.data())
 def test_tracegrads_graphs_keep_their_bits(grown, data):
-    keeps_bits(grown, pipeline.interpret, lambda graph: pipeline.optimize(graph, "numpy"), data)
+    keeps_bits(grown, interpret, lambda graph: pipeline.optimize(graph, "numpy"), data)
 
 
 @settings(LONG, max_examples=150)

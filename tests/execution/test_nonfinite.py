@@ -132,7 +132,7 @@ def poisoned(block: Block, bad: Call, number: str) -> Block:
 
 def on_the_path(graph: Graph, inputs: list[Any]) -> list[Call]:
     """The calls that run with these inputs and give floating-point numbers."""
-    from tracegrad.execution.pipeline import called, run_through
+    from tracegrad.execution.graph_interpreter import called, run_through
 
     calls: list[Call] = []
 

@@ -21,6 +21,7 @@ from tracegrad.machine.world_protocol import delete_plainly, set_plainly
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tape.write_checks import memory_of, stamp
+from tracegrad.tensors.devices import bare as array_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import (
     besides_fields,
@@ -148,7 +149,7 @@ class Borrowed:
                 return f"an argument of type {type(given).__name__}"
         return ""
 
-    def settle(self, shown: Callable[[Any], Any] = lambda x: getattr(x, "_array", x)) -> None:
+    def settle(self, shown: Callable[[Any], Any] = array_of) -> None:
         """Carries what the function did to the caller's own objects.
 
         `shown` makes of a Tensor of the function what the caller is to have.

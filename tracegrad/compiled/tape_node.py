@@ -30,14 +30,8 @@ from tracegrad.differentiation.joins import Apart, backwards_apart
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
 from tracegrad.errors import FiniteError, GradientError
-from tracegrad.execution.pipeline import (
-    Program,
-    compile_graph,
-    concrete,
-    lengths,
-    lengths_of,
-    read,
-)
+from tracegrad.execution.graph_interpreter import concrete, lengths, lengths_of, read
+from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.runtime.thread_state import STATE

@@ -18,7 +18,7 @@ import numpy as np
 from codegen.ir import Call, Constant, Graph, Loop, Node, Origin, Trait, Value, walk
 from tracegrad import config
 from tracegrad.errors import FiniteError
-from tracegrad.execution.pipeline import Turns, run_through
+from tracegrad.execution.graph_interpreter import Turns, run_through
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare

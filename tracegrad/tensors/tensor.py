@@ -49,6 +49,8 @@ from tracegrad.tensors.devices import (
     DeviceArray,
     beside_jax,
     brought_together,
+    class_in_numpy,
+    in_numpy,
     kernel_on_device,
     refuse_devices,
     where,
@@ -144,17 +146,16 @@ class Tensor:
 
         So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
         """
-        if not is_array_to_function(self) or type(self._array) is DeviceArray:
+        if not is_array_to_function(self):
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
-        if asking.startswith(("tracegrad.world.", "tracegrad.machine.")):  # for the user's code
-            return True
-        return not asking.startswith(("tracegrad.", "codegen."))
+        for_user = asking.startswith(("tracegrad.world.", "tracegrad.machine."))
+        return for_user or not asking.startswith(("tracegrad.", "codegen."))
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """What `isinstance` is told besides that it is a Tensor."""
-        return type(self._array) if self._stands else Tensor
+        return class_in_numpy(self._array) if self._stands else Tensor
 
     @__class__.setter
     def __class__(self, other: type) -> None:
@@ -163,10 +164,10 @@ class Tensor:
     def __hash__(self) -> int:
         if not self._stands:
             return object.__hash__(self)
-        if not is_scalar(self._array):
+        if not is_scalar(array := in_numpy(self._array)):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         self._read_whole("")
-        return hash(self._array)
+        return hash(array)
 
     # -- shape and dtype ------------------------------------------------------------------------
 
@@ -323,14 +324,13 @@ class Tensor:
         if self.requires_grad:
             raise ConversionError(
                 "a Tensor that requires grad cannot become a plain array, its gradient would be "
-                "lost: use .detach() first, or tg.stack to build arrays of Tensors"
-                f"{at_line()}"
+                f"lost: use .detach() first, or tg.stack to build arrays of Tensors{at_line()}"
             )
-        if type(self._array) is DeviceArray:
+        if type(self._array) is DeviceArray and not behaves_as_array(self):
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
             )
-        if dtype is not None or copy:
+        if type(self._array) is DeviceArray or dtype is not None or copy:
             return np.array(plain(self._array), dtype=dtype)
         return hand_out(self)
 
@@ -339,16 +339,16 @@ class Tensor:
 
     def __repr__(self) -> str:
         self._read_as_text()
-        return repr(self._array) if self._stands else text_of(self, usual_dtypes())
+        return repr(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
     def __str__(self) -> str:
         self._read_as_text()
-        return str(self._array) if self._stands else text_of(self, usual_dtypes())
+        return str(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
         self._read_as_text()
         if self._stands:
-            return format(self._array, spec)
+            return format(in_numpy(self._array), spec)
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
 
     def _read_as_text(self) -> None:

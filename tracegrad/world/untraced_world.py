@@ -13,6 +13,7 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.user_code.program_points import at_line
@@ -75,7 +76,7 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        return x.detach() if tensor and x.requires_grad else x if tensor else x._array
+        return x.detach() if tensor and x.requires_grad else x if tensor else bare(x)
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)
