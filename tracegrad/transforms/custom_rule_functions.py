@@ -24,7 +24,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden
 from tracegrad.values.pytree import Path, TreeSpec, flatten, leaf_paths, map_tree, unflatten
-from tracegrad.world.ownership import is_interpreted
+from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.untraced_world import interpreted
 
 
