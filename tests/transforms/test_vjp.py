@@ -283,3 +283,76 @@ def test_arguments_are_kept_of_runs_for_which_no_program_stands(order, tmp_path)
                 of_x, of_z = pull(1.0)
                 assert np.array_equal(of_x, np.ones(3))
                 assert np.allclose(of_z, np.cos(1.0), rtol=1e-15)
+
+
+def write_to_a_view(x):
+    y = np.sin(x)
+    left, right = y[:2], y[1:]
+    left += x[0]
+    right *= left.copy()
+    return np.sum(left * right) + np.sum(y**2)
+
+
+def write_under_a_second_name(x):
+    y = np.sin(x)
+    z = y
+    z *= x
+    return np.sum(y**2)
+
+
+def write_to_a_number(x):
+    y = np.sin(x)
+    z = y[0]
+    z += x[1]
+    return np.sum(y**2) * z
+
+
+def fill_an_array(x):
+    y = np.zeros(3)
+    y += x
+    for i in range(1, 3):
+        y[i] = np.sin(y[i - 1]) + x[i]
+    return np.sum(y**2)
+
+
+def fill_a_tensor(x):
+    y = tg.zeros(3)
+    y[0] = x[0]
+    y[1:] *= x[1:]
+    y[1:] -= x[:-1]
+    return np.sum(y**2)
+
+
+def write_to_the_argument(x):
+    x += 1.0
+    return np.sum(x**2)
+
+
+@pytest.mark.parametrize("checkpointed", [False, True])
+@pytest.mark.parametrize("compiles", [True, False])
+@pytest.mark.parametrize(
+    "f",
+    [
+        write_to_a_view,
+        write_under_a_second_name,
+        write_to_a_number,
+        fill_an_array,
+        fill_a_tensor,
+        write_to_the_argument,
+    ],
+)
+def test_writes_on_devices_are_those_of_numpy(f, compiles, checkpointed, monkeypatch):
+    """A tape on the devices of JAX writes to arrays, not to copies of them."""
+    jnp = pytest.importorskip("jax.numpy")
+    monkeypatch.setattr(tg.config, "compile", compiles)
+    own = tg.checkpoint(f) if checkpointed else f
+    with wide_jax():
+        for x, backend in ((X, "jax"), (jnp.asarray(X), None)):
+            if f is write_to_the_argument:
+                with pytest.raises(tg.errors.GradientError, match="in-place"):
+                    tg.vjp(own, x, backend=backend)
+                continue
+            value, pull = tg.vjp(own, x, backend=backend)
+            expected, theirs = vjp_on_tape(f, X)
+            assert_close(value, f(X.copy()), 1e-14)
+            assert_close((value, *pull(1.0)), (expected, *theirs(1.0)), 1e-14)
