@@ -55,8 +55,45 @@ class Returned:
     first: int  # how many outputs of the traced run are left out
 
 
+Close = Callable[[End, tuple[Value, ...], tuple[Node, ...]], Block]
+"""Makes the block in which a path ends, but for the nodes before, of these and its outputs."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What the function of a program does, before derivatives are taken."""
+
+    inputs: tuple[Value, ...]
+    ends: tuple[End, ...]  # in the order of the text
+    loops: bool
+    joined: bool
+    block: Callable[[Close], Block]
+
+    @staticmethod
+    def of_tree(tree: Tree) -> Paths:
+        """Those that were traced."""
+        ends = tuple(tree.ends)
+        return Paths(tree.inputs, ends, tree.loops, tree.joined, lambda c: blocks(tree.root, c))
+
+    @staticmethod
+    def of_graph(graph: Graph, result: Result, inputs: tuple[Value, ...], joined: bool) -> Paths:
+        """Those of a graph with loops, each of whose returns gives the same structure."""
+        found = tuple([End(b.outputs, result, origin=b.origin) for b in ends(graph.block)])
+
+        def block(close: Close) -> Block:
+            rest = iter(found)
+
+            def closed(b: Block) -> Block:
+                end = close(next(rest), b.outputs, b.nodes)
+                return replace(end, nodes=(*b.nodes, *end.nodes))
+
+            return at_ends(graph.block, closed)
+
+        return Paths(inputs, found, True, joined, block)
+
+
 def joint_graph(
-    tree: Tree,
+    paths: Paths,
     face: Graph,
     transform: Transform,
     arguments: Arguments,
@@ -64,13 +101,13 @@ def joint_graph(
     target: str,
 ) -> tuple[Graph, tuple[Returned, ...], bool]:
     """The graph with derivatives; how what it returns is made into what the call returns."""
-    targets = [tree.inputs[at] for at in arguments.numbers_of(wanted)]
-    all_ends = list(tree.ends)
+    targets = [paths.inputs[at] for at in arguments.numbers_of(wanted)]
+    all_ends = list(paths.ends)
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
     templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
     built = None in templates
     of: list[End] = []  # in the order of the text
-    straight = transform.of_number and not (tree.loops or tree.joined)
+    straight = transform.of_number and not (paths.loops or paths.joined)
 
     def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
         nodes: tuple[Node, ...] = ()
@@ -86,30 +123,30 @@ def joint_graph(
             template = f"{number}, {_tuple_of(count)}" if len(all_ends) > 1 else None
         return Block(nodes, outputs, template, shown[number].names, end.origin)
 
-    block = blocks(tree.root, close)
+    block = paths.block(close)
     frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
     count, numbered = len(shown[0].names), built and len(all_ends) > 1
     shape = f"-1, {_tuple_of(count)}" if numbered else templates[0] or _tuple_of(count)
     frame = replace(frame, shape=shape, donated=_donated(shown, face, transform, arguments))
     if transform.kind in ("grad", "value_and_grad") and not numbered:
-        places = [tree.inputs.index(value) for value in targets]
+        places = [paths.inputs.index(value) for value in targets]
         pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
         frame = replace(frame, alike=tuple(pairs))
     graph = face.replace(frame=frame).with_block(block)
-    if tree.loops:
+    if paths.loops:
         graph = _verified(graph)
         if transform.of_number:
             graph, numbers = numbered_gradients(graph, targets)
             graph, of = _verified(graph), [of[number] for number in numbers]
-    elif tree.joined:
+    elif paths.joined:
         graph = _joined(graph)
-        recorded = targets if transform.kind == "vjp" else _requiring(tree, arguments)
+        recorded = targets if transform.kind == "vjp" else _requiring(paths, arguments)
         if transform.of_number:
             graph = _joined(joined_gradients(graph, targets))
         elif recorded and not transform.gives_derivatives:
             backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
     if transform.takes_tangents:
-        tangents = _tangents(tree, arguments, wanted)
+        tangents = _tangents(paths, arguments, wanted)
         graph, tangents = _converted(graph, tangents)
         graph, of = _behind(
             graph,
@@ -123,14 +160,14 @@ def joint_graph(
             graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
         )
     elif transform.takes_vectors:
-        vectors = [tree.inputs[at] for at in arguments.numbers_of(vectors_in(arguments))]
+        vectors = [paths.inputs[at] for at in arguments.numbers_of(vectors_in(arguments))]
         graph, of = _behind(
             graph,
             transform,
             of,
             lambda g, asked: with_products(g, targets, vectors, asked, transform.mode),
         )
-    elif tree.loops or tree.joined:
+    elif paths.loops or paths.joined:
         first = shown[0].first
         graph = graph.with_block(
             at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
@@ -167,9 +204,9 @@ def _as_returned(graph: Graph, of: Sequence[tuple[End, int]]) -> Graph:
     return graph.with_block(at_ends(graph.block, changed))
 
 
-def _requiring(tree: Tree, arguments: Arguments) -> list[Value]:
+def _requiring(paths: Paths, arguments: Arguments) -> list[Value]:
     """The inputs that are Tensors with history."""
-    pairs = zip(tree.inputs, arguments.require_grad, strict=False)
+    pairs = zip(paths.inputs, arguments.require_grad, strict=False)
     return [value for value, needed in pairs if needed]
 
 
@@ -274,10 +311,10 @@ def require_alike(
             raise ArgumentError(f"the tangent {other} is complex, {text} has dtype {one.dtype}")
 
 
-def _tangents(tree: Tree, arguments: Arguments, wanted: Sequence[Leaf]) -> dict[Value, Value]:
+def _tangents(paths: Paths, arguments: Arguments, wanted: Sequence[Leaf]) -> dict[Value, Value]:
     """The inputs that are tangents, by those that they are tangents of."""
     traced = (id(leaf) for leaf in arguments.leaves if leaf.traced)
-    of = dict(zip(traced, tree.inputs, strict=True))
+    of = dict(zip(traced, paths.inputs, strict=True))
     leaves = tangent_leaves(arguments, wanted)
     return {of[id(leaf)]: of[id(t)] for leaf, t in zip(wanted, leaves, strict=True)}
 

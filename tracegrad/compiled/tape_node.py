@@ -468,7 +468,7 @@ def can_be_recorded(version: Version) -> bool:
         return False
     if version.target == "jax" and version.checked:  # a look is not part of the program
         return False
-    if version.over_batch:  # its tree is that of one example
+    if version.of_graph:  # its tree is that of another one
         return False
     if version.written or version.ordered:  # the caller's Tensors have histories of their own
         return False

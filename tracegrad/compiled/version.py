@@ -17,14 +17,15 @@ import numpy as np
 
 from codegen.emit.target import Source
 from codegen.errors import CodegenError
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, ends, walk
 from codegen.passes.dce import dce
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.types import kind
 from codegen.verify import verify
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.batch_axes import spread
-from tracegrad.arguments.signature import Arguments
-from tracegrad.compiled.joint_graph import Returned, joint_graph, require_alike
+from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
 from tracegrad.compiled.traced_run import Run, run_traced
@@ -97,7 +98,7 @@ class Version:
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     outdated: bool = False  # its first call changed what it assumes
-    over_batch: bool = False  # made of the graph for one example, whose tree it has
+    of_graph: bool = False  # made of the graph of another version, whose tree it has
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
@@ -131,6 +132,15 @@ class Version:
         """True when the program calls the user's own Python."""
         calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
         return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
+
+    @property
+    def gives_arrays_alone(self) -> bool:
+        """Whether calls do no more than to return arrays, in one structure, with loops."""
+        first = self.results[0].result
+        alike = all(r.result == first and not (r.stores or r.effects) for r in self.results)
+        arrays = all(isinstance(leaf, int) for leaf in first.leaves)
+        plain = not (self.effect or self.ordered or self.opaque)
+        return plain and alike and arrays and self.tree.loops
 
     @cached_property
     def draws_on_host(self) -> bool:
@@ -473,7 +483,8 @@ def make_version(
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
     forward = face.with_block(blocks(tree.root, lambda _, outputs, __: Block((), outputs)))
     with timed(times, "differentiate"):
-        joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
+        paths = Paths.of_tree(tree)
+        joint, results, built = joint_graph(paths, face, transform, arguments, wanted, target)
     try:
         program = compile_graph(joint, mode.text, times)
     except CodegenError as error:
@@ -609,9 +620,7 @@ def over_batch(
     the version does more than to return arrays of one structure.
     """
     first = one.results[0].result
-    alike = all(r.result == first and not (r.stores or r.effects) for r in one.results)
-    arrays = all(isinstance(leaf, int) for leaf in first.leaves)
-    if not one.tree.loops or one.effect or one.ordered or one.opaque or not (alike and arrays):
+    if not one.gives_arrays_alone:
         return None
     graph, sizes = one.differentiated, one.differentiated.sizes.copy()
     traced = [i for i, leaf in enumerate(arguments.leaves) if leaf.traced]
@@ -646,6 +655,74 @@ def over_batch(
         program = compile_graph(verify(whole), mode.text, times)
     except CodegenError:
         return None
+    return _of_graph(one, whole, program, arguments, sizes, times)
+
+
+def over_derivatives(
+    one: Version, function: Any, transform: Transform, arguments: Arguments, mode: Mode
+) -> Version | None:
+    """The version of derivatives of a function with loops in forward mode, of the version of those.
+
+    None where the loops would be unrolled anyway, or the version does more than to return arrays of
+    one structure.
+    """
+    if not one.gives_arrays_alone:
+        return None
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
+    graph, sizes = one.differentiated, one.differentiated.sizes.copy()
+    own = graph.inputs[: len(graph.inputs) - len(one.captured)]
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    tangents = [] if not transform.takes_tangents else _tangents(own, traced, arguments, sizes)
+    if tangents is None or len(traced) != len(own) + len(tangents):
+        return None
+    outputs = [value for block in ends(graph.block) for value in block.outputs]
+    if transform.differentiates and not all(map(_is_real, outputs)):
+        return None
+    inputs, times = (*own, *tangents), dict[str, float]()
+    tree = replace(one.tree, inputs=inputs, sizes=sizes)
+    holders = [captured.holder for captured in one.captured]
+    face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
+    paths = Paths.of_graph(graph, one.results[0].result, inputs, one.tree.joined)
+    try:
+        with timed(times, "differentiate"):
+            joint, results, built = joint_graph(
+                paths, face, transform, arguments, wanted, mode.target
+            )
+        program = compile_graph(verify(joint), mode.text, times)
+    except (CodegenError, Unrollable, Unjoined):
+        return None
+    version = _of_graph(one, joint, program, arguments, sizes, times)
+    return replace(version, results=results, built=built)
+
+
+def _tangents(
+    own: Sequence[Value], traced: Sequence[Leaf], arguments: Arguments, sizes: Sizes
+) -> list[Value] | None:
+    """The inputs for tangents of all others; None where one is not like its primal."""
+    found = []
+    for value, leaf, primal in zip(own, traced[len(own) :], traced, strict=False):
+        shape = tuple([sizes.new(n) for n in np.shape(leaf.value)])
+        alike = leaf.kind == primal.kind and len(shape) == value.type.ndim
+        if not alike or not all(map(sizes.same, value.type.shape, shape)):
+            return None
+        origin = Origin(arguments.name_of(leaf), True)
+        found.append(Value(replace(value.type, shape=shape), origin))
+    return found
+
+
+def _is_real(value: Value) -> bool:
+    return value.type.dtype == "float" or kind(value.type.dtype) == "float"
+
+
+def _of_graph(
+    one: Version,
+    whole: Graph,
+    program: Program,
+    arguments: Arguments,
+    sizes: Sizes,
+    times: Mapping[str, float],
+) -> Version:
+    """The version whose graph was made of that of another one, under the guards of that."""
     return replace(
         one,
         arguments=arguments.without_arrays(),
@@ -660,7 +737,7 @@ def over_batch(
         reasons=(),
         hits=0,
         recorded={},
-        over_batch=True,
+        of_graph=True,
     )
 
 

@@ -1,4 +1,8 @@
-"""Runs the calls of a `vmap`: on whole batches, or one example after the other."""
+"""Runs the calls of a `vmap`: on whole batches, or one example after the other.
+
+And finds where a transform is one of derivatives of a function with loops, which stay loops in the
+program that is made of the graph of those.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,13 @@ from typing import Any
 from codegen.errors import CodegenError
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.traced_run import code_of
-from tracegrad.compiled.version import Version, over_batch
-from tracegrad.config.compile_mode import Mode
-from tracegrad.eager.vmap import Mapping, mapped, one_by_one
-from tracegrad.errors import NotBatchedError, warn_caller
+from tracegrad.compiled.version import Version, over_batch, over_derivatives
+from tracegrad.config.compile_mode import CHOSEN, Mode
+from tracegrad.eager.derivatives import unrolled
+from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
+from tracegrad.errors import NotBatchedError, TraceError, warn_caller
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.outputs import Placement, Transform
 from tracegrad.tracing.restarts import Aliased, OneByOne, Place
 from tracegrad.world.loops.loop_heads import ManyTurns
 
@@ -124,22 +129,20 @@ class BatchCalls:
     def _around_loops(
         self, arguments: Arguments, mode: Mode, known: Version | None, reason: str
     ) -> Version | None:
-        """The version of a `vmap` of a function with loops that stay loops; None of any other.
+        """The version of a transform of what has loops that stay loops; None of any other.
 
-        It is made of the graph of the function itself.
+        It is made of the graph of what it is a transform of.
         """
         place = self._place(arguments)
-        if not arguments.axes or place not in self._looping:
+        if place not in self._looping:
             return None
-        of = self._mapping(arguments)
         try:
-            first = next(of.examples(arguments.values))
-            args, kwargs = in_call(arguments, first)
-            version = over_batch(
-                self._one._version_for(args, kwargs), self._function, arguments, mode, of
-            )
+            around = self._around_example if arguments.axes else self._around_derivatives
+            version = around(arguments, mode)
         except NotBatchedError as error:
             raise OneByOne(place, self.__name__, str(error)) from error
+        except TraceError:
+            version = None
         if version is None:
             self._looping.discard(place)
             self._unrolled.add(place)
@@ -147,3 +150,61 @@ class BatchCalls:
         version.replaces = known
         version.reasons = (*(known.reasons if known else ()), reason)
         return version
+
+    def _around_example(self, arguments: Arguments, mode: Mode) -> Version | None:
+        """The version of a `vmap`, of that for one example."""
+        of = self._mapping(arguments)
+        args, kwargs = in_call(arguments, next(of.examples(arguments.values)))
+        one = self._one._version_for(args, kwargs)
+        return over_batch(one, self._function, arguments, mode, of)
+
+    def _around_derivatives(self, arguments: Arguments, mode: Mode) -> Version | None:
+        """The version of a transform of derivatives, of that of these."""
+        inner: Any = self._function
+        args, kwargs = in_call(arguments, arguments.values, self._transform.followed)
+        one = inner._version_for(args, kwargs)
+        return over_derivatives(one, self._function, self._transform, arguments, mode)
+
+    def _over_derivatives(
+        self, call: Callable[[Sequence[Any]], Any], arguments: Arguments
+    ) -> Callable[[Sequence[Any]], Any]:
+        """Calls derivatives of a function, and notes where that has loops.
+
+        In a trace they would be unrolled.
+        """
+        place = self._place(arguments)
+
+        def with_patience(values: Sequence[Any]) -> Any:
+            trace = STATE.trace
+            if trace is None or trace.single is not self._single or place in self._unrolled:
+                return call(values)
+            try:
+                with unrolled(PATIENCE):
+                    return call(values)
+            except ManyTurns as met:
+                self._looping.add(place)
+                raise OneByOne(place, self.__name__, LOOP) from met
+
+        return with_patience
+
+    @functools.cached_property
+    def _is_over_derivatives(self) -> bool:
+        """Whether the program can be made of the graph of derivatives, which the function are.
+
+        That is so in forward mode: the loops of a way back have none themselves. What is
+        differentiated by must be what that was differentiated by: only there was it seen whether a
+        number was read which then has no gradient.
+        """
+        inner, own = self._function, self._transform
+        if not isinstance(inner, BatchCalls) or not inner._transform.gives_derivatives:
+            return False
+        forward = own.kind in ("compile", "jvp") or (own.kind, own.mode) == ("jacobian", "forward")
+        if not forward or own.has_aux or own.placement != Placement():
+            return False
+        if self._static or inner._static or inner._backend != self._backend:
+            return False
+        if CHOSEN[self._backend].target != "numpy":
+            return False
+        of = inner._transform
+        seen = {*of.positions, *(range(of.count, 2 * of.count) if of.takes_tangents else ())}
+        return seen.issuperset(own.positions) and min(seen) >= 0

@@ -596,7 +596,9 @@ class Calling(BatchCalls, TensorCalls):
                 require_vectors(values[-1], returned[0] if transform.has_aux else returned)
             return returned
 
-        return self._over_batch(call, arguments) if arguments.axes else call
+        if arguments.axes:
+            return self._over_batch(call, arguments)
+        return self._over_derivatives(call, arguments) if self._is_over_derivatives else call
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
