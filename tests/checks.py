@@ -137,12 +137,12 @@ def run_interpreted(
     compiled: Any, args: Sequence[Any], stage: str, n_values: int
 ) -> ValueAndGradients:
     """The graph of a compiled callable run node by node."""
-    from tracegrad.execution import pipeline
+    from tracegrad.execution.graph_interpreter import interpret
 
     version = compiled._version_for(tuple(args), {})
     graph = compiled.graph(*args, stage=stage)
     inputs = [leaf.value for leaf in compiled._bind(args, {}).leaves if leaf.traced]
-    outputs = pipeline.interpret(graph, [*inputs, *version.captured_arrays()])
+    outputs = interpret(graph, [*inputs, *version.captured_arrays()])
     return outputs[:n_values], outputs[n_values:]
 
 

@@ -175,7 +175,7 @@ def test_other_values_and_sizes(program):
         assert_same_bits(split(f(*args)), expected, f"again, {shapes}")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @every_program
 def test_fast_math_stays_within_rounding(program, monkeypatch):
     """At all sizes, for one callable; its source is written as carefully."""
@@ -309,7 +309,7 @@ def difference_of(derivative: Any, args: tuple[Any, ...], v: Any, program: Progr
     return slope(along)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @twice
 def test_second_derivatives_against_differences(program):
     args = program.args
@@ -321,7 +321,7 @@ def test_second_derivatives_against_differences(program):
     assert_close(flat, expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.sampled(2, 1)
+@pytest.mark.sampled(3, 1)
 @three_times
 def test_third_derivatives_against_differences(program):
     args = program.args
@@ -357,14 +357,14 @@ def numbers_of(result: Any) -> Any:
     return [v for v in value if isinstance(v, np.ndarray | np.generic)], gradient
 
 
-@pytest.mark.sampled(6, 3)
+@pytest.mark.sampled(8, 3)
 @every_program
 def test_agrees_with_jax(program):
     expected = of_jax(program)
     assert_close(numbers_of(made(program)[1]), expected, tolerance(program))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @every_program
 def test_the_jax_backend(program):
     pytest.importorskip("jax")
@@ -445,14 +445,14 @@ def sources_in_another_process(names: list[str], hash_seed: int) -> str:
 
 
 def test_the_source_is_the_same_in_every_process(few):
-    names = [p.name for p in few(PROGRAMS, 30)]
+    names = [p.name for p in few(PROGRAMS, 15)]
     first, second = (sources_in_another_process(names, seed) for seed in (0, 4711))
     assert first.count("def ") >= len(names)
     assert first == second
 
 
 def test_the_source_of_a_loss_is_the_same_in_many_processes():
-    texts = {sources_in_another_process(["linear_regression"], seed) for seed in range(4)}
+    texts = {sources_in_another_process(["linear_regression"], seed) for seed in (1, 2, 3)}
     assert len(texts) == 1
 
 

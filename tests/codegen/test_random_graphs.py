@@ -40,6 +40,7 @@ from codegen.passes.fuse import LARGE
 from codegen.sizes import mul
 from codegen.types import DTYPES, kind, weak
 from tracegrad.execution import pipeline
+from tracegrad.execution.graph_interpreter import interpret
 from tracegrad.ops.record import TABLE
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.7, -1e300, 5e-324, np.nan, np.inf, -np.inf]
@@ -408,7 +409,8 @@ def describe(node):
     return f"{getattr(node, 'op', '')} {[value.type for value in node.results]}"
 
 
-LONG = settings(max_examples=250, suppress_health_check=list(HealthCheck))
+TWICE = 2 * settings.default.max_examples
+LONG = settings(max_examples=TWICE, suppress_health_check=list(HealthCheck))
 
 
 @LONG
@@ -428,10 +430,10 @@ def test_toy_graphs_keep_their_bits(grown, data):
 @LONG
 @given(graphs(TRACEGRAD), st.data())
 def test_tracegrads_graphs_keep_their_bits(grown, data):
-    keeps_bits(grown, pipeline.interpret, lambda graph: pipeline.optimize(graph, "numpy"), data)
+    keeps_bits(grown, interpret, lambda graph: pipeline.optimize(graph, "numpy"), data)
 
 
-@settings(LONG, max_examples=150)
+@LONG
 @given(graphs(TOY), st.data())
 def test_a_program_is_right_for_every_size_that_its_guards_allow(grown, data):
     """The source is made for the lengths of one trace and run on others."""

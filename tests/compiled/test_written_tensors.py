@@ -72,6 +72,7 @@ def shown(x: Any) -> Any:
     return type(x).__name__, x.dtype.name, x.detach().numpy().tolist(), x.requires_grad
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kind", BUFFERS)
 @pytest.mark.parametrize("requires_grad", [False, True])

@@ -132,7 +132,7 @@ def poisoned(block: Block, bad: Call, number: str) -> Block:
 
 def on_the_path(graph: Graph, inputs: list[Any]) -> list[Call]:
     """The calls that run with these inputs and give floating-point numbers."""
-    from tracegrad.execution.pipeline import called, run_through
+    from tracegrad.execution.graph_interpreter import called, run_through
 
     calls: list[Call] = []
 
@@ -498,4 +498,70 @@ def test_a_turn_of_a_loop_is_named(checks: None) -> None:
         text = str(blame(gradient, np.ones(3), steps))
     assert "sqrt gave nan at [0] in s" in text
     assert "d is -3.7" in text
-    assert "in turn 7341 of the loop at test_nonfinite.py" in text
+    assert "in the turn of the loop where t is 7340" in text
+
+
+def counted(x: Any) -> Any:
+    s = 0.0
+    for k in range(2, len(x)):
+        s = s + np.sqrt(x[k]) * x[k - 1]
+    return s
+
+
+def counted_down(x: Any) -> Any:
+    s = 0.0
+    for k in range(len(x) - 1, -1, -1):
+        s = s + np.sqrt(x[k]) * x[k]
+    return s
+
+
+def in_steps(x: Any) -> Any:
+    s = x[0]
+    for k in range(0, 30, 3):
+        s = np.sqrt(x[k]) * s
+    return s
+
+
+def along_rows(x: Any) -> Any:
+    s = 0.0
+    for v in x:
+        s = s + np.sqrt(v) * v
+    return s
+
+
+def while_counted(x: Any) -> Any:
+    s, k = 0.0, 0
+    while k < len(x):
+        s = s + np.sqrt(x[k]) * x[k]
+        k += 1
+    return s
+
+
+def inner(x: Any) -> Any:
+    s = 0.0
+    for i in range(9):
+        for k in range(len(x)):
+            s = s + np.sqrt(x[k]) * x[i]
+    return s
+
+
+TURNS = {  # of the statement that meets x[12]: forward, and back
+    counted: ("the turn of the loop where k is 12",) * 2,
+    counted_down: ("the turn of the loop where k is 12",) * 2,
+    in_steps: ("the turn of the loop where k is 12",) * 2,
+    along_rows: ("the turn of the loop where i is 12",) * 2,
+    while_counted: ("turn 13 of the loop", "a turn of the loop"),
+    inner: ("the turn of the loop where k is 12",) * 2,
+}
+
+
+@pytest.mark.parametrize("function", TURNS, ids=lambda function: function.__name__)
+def test_turns_have_the_users_numbers_forward_and_back(checks: None, function: Any) -> None:
+    gradient = tg.grad(function)
+    for bad, part, said in zip((-1.0, 0.0), ("", "the backward of "), TURNS[function], strict=True):
+        x = np.ones(30)
+        x[12] = bad
+        with np.errstate(all="ignore"):
+            text = str(blame(gradient, x))
+        assert text.endswith(f"\n    in {part}{said}")
+        assert "gather" not in text and "item(" not in text

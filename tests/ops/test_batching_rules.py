@@ -146,7 +146,7 @@ def run_batched(graph: Graph, wide: Sequence[bool], args: Sequence[Any], target:
     return program.run(*args)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("target", ["numpy", "jax"])
 @every_op
 def test_a_graph_of_one_op_on_batches(op, target):

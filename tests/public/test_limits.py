@@ -591,7 +591,7 @@ def look_in_jax():
     return jax.jit(compiled)(X)
 
 
-@refused("a write to an argument that shares memory", ArgumentError, "shares memory")
+@refused("a write to an array that shares memory with an argument", ArgumentError, "shares memory")
 def written_and_shared():
     def f(x, y):
         x[0] = 3.0
@@ -599,6 +599,29 @@ def written_and_shared():
 
     base = np.ones(4)
     return tg.compile(f)(base[:3], base[1:])
+
+
+@refused("a write to an array that shares memory with an argument", ArgumentError, "pass a copy")
+def written_under_another_name():
+    outside = np.ones(3)
+
+    def f(x):
+        outside[0] = 3.0
+        return (x * x).sum()
+
+    return tg.compile(f)(outside)
+
+
+@refused("`loss.backward()`, `opt.step()`", GradientError, "Leave tg.compile away")
+def backward_from_outside():
+    w = tg.tensor(X, requires_grad=True)
+
+    @tg.compile
+    def step(x):
+        (x * w).sum().backward()
+        return x.sum()
+
+    return step(X)
 
 
 @refused("a write to an argument by which is differentiated", GradientError, "in-place")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -57,6 +58,7 @@ DEVICE_PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DEVICE_PROGRAMS)
 def test_ops_on_a_device_equal_those_on_the_processor(name):
     program = DEVICE_PROGRAMS[name]
@@ -361,3 +363,48 @@ def test_moves_bring_gradients_back_from_compiled_backwards():
         (x.to("jax") * w * 2).sum().backward()
         assert (x.grad.device, w.grad.device) == ("cpu", "jax")
         assert (numbers(x.grad), numbers(w.grad)) == ([6.0, 8.0], [2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "raises",
+    [
+        lambda x: x[tg.tensor([0, 5]).to(x.device)],
+        lambda x: tg.take_along_axis(x, tg.tensor([3]).to(x.device), axis=0),
+        lambda x: tg.linalg.inv(x * tg.zeros(3, 3, device=x.device)),
+        lambda x: tg.linalg.cholesky(-tg.eye(3, device=x.device)),
+    ],
+)
+def test_what_raises_on_the_processor_raises_on_a_device(raises):
+    """JAX would clamp the index, and give nan."""
+    with pytest.raises((IndexError, np.linalg.LinAlgError)) as expected:
+        raises(tg.tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(expected.type, match=re.escape(str(expected.value).splitlines()[0])):
+        raises(tg.tensor([1.0, 2.0, 3.0], device="jax"))
+
+
+def doubled_head(x):
+    y = x.copy()
+    head, first = y[:2], y[0]
+    y[1] = 7.0
+    head *= 2.0
+    first += 1.0
+    return y
+
+
+def shown(x):
+    kept = [isinstance(x, np.ndarray), str(x), np.asarray(x).tolist()]
+    return x * 2, kept
+
+
+@pytest.mark.parametrize("function", [doubled_head, shown])
+def test_functions_of_arrays_do_on_a_device_what_they_do_with_numpy(function, monkeypatch):
+    """Views, numbers, classes and text are NumPy's."""
+    jnp = pytest.importorskip("jax.numpy")
+    x = np.array([1.0, 2.0, 4.0])
+    expected = function(x)
+    monkeypatch.setattr(tg.config, "compile", False)
+    found = tg.compile(function, backend="jax")(jnp.asarray(x))
+    if function is shown:
+        assert found[1] == expected[1]
+        expected, found = expected[0], found[0]
+    np.testing.assert_array_equal(found, expected)

@@ -71,6 +71,7 @@ def test_values(call):
         assert not any(isinstance(x, np.ndarray) for x in flat(found)), call
 
 
+@pytest.mark.sampled(2)
 @every_call
 def test_compiled(call):
     """The bits of eager Tensors, with the lengths of the arrays free where nobody looks at them."""
@@ -190,6 +191,7 @@ def moved(xs: list[Any], h: float, direction: list[Any]) -> list[Any]:
     return [x + h * d for x, d in zip(xs, direction, strict=True)]
 
 
+@pytest.mark.sampled(2, 1)
 @every_call
 def test_gradients(call):
     """The derivative along a direction in every floating operand, against differences."""

@@ -22,7 +22,7 @@ PROGRAMS = 300
 PARTS = 20
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_are_right_or_refused(part: int) -> None:
     before, tg.config.check = tg.config.check, part % 4 == 0  # every graph after every pass

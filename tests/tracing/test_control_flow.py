@@ -244,6 +244,7 @@ def test_the_function_itself_and_its_gradient_alone(flow, unverified):
             assert_same_bits(leaves(given), slopes, f"grad, call {call}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flow", [f for f in FLOWS if f.arrays], ids=lambda flow: flow.name)
 def test_values_are_those_of_numpy(flow):
     """The same Python on plain arrays, without tracegrad."""
@@ -297,6 +298,7 @@ def test_few_inputs_are_on_an_edge():
 # -- (b) no return to the user's Python ---------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @every_flow
 def test_nothing_returns_to_python_after_a_warm_up(flow):
     f = warmed(flow)
@@ -313,6 +315,7 @@ def test_nothing_returns_to_python_after_a_warm_up(flow):
 # -- (c) branches in the source are the branches seen -------------------------------------------
 
 
+@pytest.mark.sampled(2, 1)
 @every_flow
 def test_one_return_at_most_for_each_path_seen(flow, unverified):
     warmed(flow)  # it is known which loops do not close, whatever ran before
@@ -754,7 +757,7 @@ def test_threads_share_a_compiled_function(flow):
     """From the first call on, all threads get what eager gives."""
     inputs = [*flow.inputs, *flow.near(1, 0.3), *flow.near(2, 0.3)]
     expected = [eager(flow, args) for args in inputs]
-    for attempt in range(3):
+    for attempt in range(2):
         f = compiled(flow)
 
         def work(number: int, f: Any = f, attempt: int = attempt) -> None:

@@ -139,6 +139,7 @@ def test_bits_are_those_of_eager(function, begin):
         assert_same_bits(plain(*args), function(*args))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("function", CLOSED, ids=lambda f: f.__name__)
 def test_one_loop_whichever_ways_the_first_turns_go(function, first):

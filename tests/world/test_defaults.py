@@ -33,6 +33,15 @@ def by_keyword(x: Any, *, total: Any = np.zeros(2), scale: Any = np.array([3.0, 
     return (total * scale * x[:2]).sum()
 
 
+def read_before(x: Any, total: Any = np.ones(2)) -> Any:
+    """No tape has it in one node, for its mask: `tg.vjp` runs it on Tensors."""
+    before = np.sin(total)
+    total += 1.0
+    y = 2.0 * x[:2]
+    y[y > 3.0] = 0.0
+    return (before * y).sum()
+
+
 def in_a_dictionary(x: Any, state: Any = {"mean": np.zeros(2), "count": 0}) -> Any:
     state["mean"] += 1.0
     state["count"] += 1
@@ -48,11 +57,31 @@ def of_a_helper(x: Any) -> Any:
     return accumulated(x) * accumulated(x[1:])
 
 
-FUNCTIONS = [overwritten, accumulated, by_keyword, in_a_dictionary, in_a_list, of_a_helper]
+def by_vjp(f: Any) -> Any:
+    return lambda x: tg.vjp(f, x)[0]
+
+
+def by_jvp(f: Any) -> Any:
+    return lambda x: tg.jvp(f, (x,), (x,))[0]
+
+
+def by_linearize(f: Any) -> Any:
+    return lambda x: tg.linearize(f, x)[0]
+
+
+FUNCTIONS = [
+    overwritten,
+    accumulated,
+    by_keyword,
+    read_before,
+    in_a_dictionary,
+    in_a_list,
+    of_a_helper,
+]
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad, by_vjp, by_jvp, by_linearize])
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 def test_defaults_that_are_written(f: Any, transform: Callable[[Any], Any]) -> None:
     fresh = {g: copy.deepcopy((g.__defaults__, g.__kwdefaults__)) for g in FUNCTIONS}

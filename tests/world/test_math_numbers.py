@@ -79,6 +79,7 @@ FUNCTIONS = [
 W, Y = np.array([0.7, 1.2, 2.0], np.float32), np.array([0.3, 0.8])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["numpy", "numba", "jax"])
 def test_numbers_take_the_dtype_of_arrays(f: Any, backend: str) -> None:

@@ -23,6 +23,7 @@ def environment(monkeypatch):
         yield
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_edited_between_calls(group):
     for number in range(PROGRAMS):

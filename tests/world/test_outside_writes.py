@@ -293,6 +293,7 @@ def derivative(kind, s, f):
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["eager", "compiled", "jacobian", "vjp"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_numbers_are_left(f, kind):
@@ -378,6 +379,69 @@ def test_an_argument_that_shares_memory_is_refused():
     eager._give_up()
     with pytest.raises(ArgumentError, match="shares memory"):
         eager(XS[0], buffer[1:])
+
+
+def the_caller_has_it_too(memory):
+    def f(x):
+        before = np.sin(x)
+        memory[:] = memory + 1.0
+        return np.sum(before * x)
+
+    return f
+
+
+def under_a_second_name(memory):
+    def f(x, y=memory):
+        y += 1.0
+        return np.sum(x * x)
+
+    return f
+
+
+def by_a_view(memory):
+    view = memory[1:]
+
+    def f(x):
+        np.multiply(view, 2.0, out=view)
+        return np.sum(x * x)
+
+    return f
+
+
+WAYS = {
+    "compile": lambda f, x: tg.compile(f)(x),
+    "value_and_grad": lambda f, x: tg.value_and_grad(f)(x)[0],
+    "vjp": lambda f, x: tg.vjp(f, x)[0],
+    "jvp": lambda f, x: tg.jvp(f, (x,), (np.ones(3),))[0],
+    "linearize": lambda f, x: tg.linearize(f, x)[0],
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("make", [the_caller_has_it_too, under_a_second_name, by_a_view])
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_what_is_an_argument_and_outside_is_one_array(make, way, compiled, monkeypatch):
+    """The argument shows what is written outside, or the call is refused."""
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    plain, given = XS[0].copy(), XS[0].copy()
+    wanted = make(plain)(plain)
+    try:
+        value = way(make(given), given)
+    except ArgumentError as error:
+        assert "pass a copy" in str(error)
+        return
+    assert value == wanted
+    np.testing.assert_array_equal(given, plain)
+
+
+def test_a_program_for_other_arrays_is_not_run_on_one_array():
+    memory = XS[0].copy()
+    compiled = tg.value_and_grad(the_caller_has_it_too(memory))
+    for x in XS:
+        compiled(x)
+    with pytest.raises(ArgumentError, match="pass a copy"):
+        compiled(memory)
 
 
 def test_a_view_that_is_left_is_one():

@@ -16,7 +16,7 @@ def f(x, w, c):
 SEEDS = range(20)  # more by the command
 
 
-@pytest.mark.sampled(5, 4)
+@pytest.mark.sampled(10, 9)  # many of them take half a minute
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_of_loops(seed):
     """What differs with all loops unrolled as well is not of loops, and not asked here."""
@@ -27,9 +27,10 @@ def test_random_programs_of_loops(seed):
             assert programs.faults(text, inputs) is not None, f"{found}\n{text}"
 
 
-def test_some_of_them_stay_loops():
-    texts = [(programs.program_text(programs.program(s)), programs.inputs_of(s)) for s in range(20)]
-    assert sum(programs.loops_in(text, inputs) for text, inputs in texts) > 10
+def test_some_of_them_stay_loops(few):
+    seeds = few(SEEDS[1:], 5)
+    texts = [(programs.program_text(programs.program(s)), programs.inputs_of(s)) for s in seeds]
+    assert sum(programs.loops_in(text, inputs) for text, inputs in texts) > len(seeds) // 2
 
 
 def test_none_of_them_stays_one_where_loops_are_unrolled():

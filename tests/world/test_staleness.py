@@ -115,6 +115,7 @@ def fuzz(name: str, seed: int, edits: int) -> Watch:
     return watch
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", stateful.PROGRAMS)
 def test_random_edits(name):
     watch = fuzz(name, SEED, EDITS)

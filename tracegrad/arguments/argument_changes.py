@@ -21,6 +21,7 @@ from tracegrad.machine.world_protocol import delete_plainly, set_plainly
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tape.write_checks import memory_of, stamp
+from tracegrad.tensors.devices import bare as array_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import (
     besides_fields,
@@ -69,10 +70,10 @@ def overlapping(array: Any, others: Iterable[Any]) -> bool:
 
 
 def refuse_overlap(text: str) -> None:
-    """Raises where what is written to one argument would show in another one."""
+    """Raises where what is written to an array would show in another one that was read."""
     raise ArgumentError(
-        f"the function writes to its argument {text}, which shares memory with another array that "
-        f"it reads: pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
+        f"the function writes to {text}, which shares memory with another array that it reads: "
+        f"pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
     )
 
 
@@ -148,7 +149,7 @@ class Borrowed:
                 return f"an argument of type {type(given).__name__}"
         return ""
 
-    def settle(self, shown: Callable[[Any], Any] = lambda x: getattr(x, "_array", x)) -> None:
+    def settle(self, shown: Callable[[Any], Any] = array_of) -> None:
         """Carries what the function did to the caller's own objects.
 
         `shown` makes of a Tensor of the function what the caller is to have.

@@ -144,16 +144,3 @@ def _checked(axis: Axis, leaf: Leaf, text: str) -> Axis:
             "same for all examples"
         )
     return axis % ndim
-
-
-def length_of_batch(arguments: Arguments) -> int:
-    """How many examples there are; raises, naming the arguments, where they differ."""
-    found = [
-        (arguments.text_of(leaf), axis, np.shape(leaf.value)[axis])
-        for leaf, axis in zip(arguments.leaves, arguments.axes, strict=True)
-        if axis is not None
-    ]
-    if len({length for _, _, length in found}) > 1:
-        shown = ", ".join(f"{text} has {length} (axis {axis})" for text, axis, length in found)
-        raise ArgumentError(f"vmap: the mapped axes differ in length: {shown}")
-    return int(found[0][2])

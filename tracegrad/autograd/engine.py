@@ -28,6 +28,7 @@ from tracegrad.ops.shape.indexing import Scattered
 from tracegrad.ops.special_cotangents import Masked, Negated, Replaced
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.hooks import hook_name
+from tracegrad.tape.own_leaves import refuse_others
 from tracegrad.tape.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.coercion import array_for
@@ -458,6 +459,8 @@ def backward(
             "computation requires grad (tg.tensor(..., requires_grad=True)), or it was computed "
             "under no_grad"
         )
+    if STATE.own_leaves is not None:
+        refuse_gradients(leaves_of(gather([tensor]), [tensor]))
     ct = cotangent_for(tensor, gradient)
     if type(ct) is Tensor and not create_graph and STATE.trace is None:
         ct = ct._array
@@ -481,6 +484,11 @@ def _watched() -> bool:
     return STATE.special and (
         STATE.trace is not None or STATE.observer is not None or STATE.anomaly
     )
+
+
+def refuse_gradients(leaves: Sequence[Tensor]) -> None:
+    """Raises where a function that a transform runs goes back to leaves from outside."""
+    refuse_others(leaves, "backward() adds to gradients")
 
 
 def accumulate(tensor: Tensor, gradient: Any) -> None:

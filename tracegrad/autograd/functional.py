@@ -121,6 +121,7 @@ def backward(
         for i, tensor in enumerate(targets):
             if not tensor.requires_grad:
                 raise GradientError(f"inputs[{i}] of backward() does not require grad")
+    engine.refuse_gradients(targets)
     found = _run(results, cts, targets, retain_graph, create_graph)
     for tensor in dict.fromkeys(targets):
         value = found.get(engine.key_of(tensor))

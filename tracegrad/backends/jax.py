@@ -11,7 +11,8 @@ to JAX's default device.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -101,7 +102,9 @@ def _over_devices(
         lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
         explicit = mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
-        of = _outputs(source, lambda i: places.get(i) or lies.get(i) or rest)
+        of: Any = rest  # of a backward alone, which returns what a tape takes
+        if frame.shape:
+            of = _outputs(source, lambda i: places.get(i) or lies.get(i) or rest)
         of = (of, rest) if source.looks else of
         if explicit:
             inner = jax.sharding.auto_axes(function, out_sharding=of)
@@ -136,7 +139,7 @@ def _put(source: Source, result: Any, places: Mapping[int, Any]) -> Any:
     leaves, structure = jax.tree.flatten(result)
     numbers = jax.tree.leaves(_outputs(source, lambda i: i))
     pairs = zip(leaves, numbers, strict=True)
-    moved = [jax.device_put(x, places[i]) if i in places else x for x, i in pairs]
+    moved = [moved_to(x, places[i]) if i in places else x for x, i in pairs]
     result = structure.unflatten(moved)
     return (result, *looks) if looks else result
 
@@ -233,8 +236,7 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     value = leaf.value
     if not isinstance(value, jax.Array):
         return leaf
-    if is_jax_tracer(value):
-        refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
+    refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
     return replace(leaf, kind=("array", value.dtype.name, value.ndim))
 
 
@@ -266,7 +268,12 @@ GOLDEN = (5**0.5 - 1) / 2
 
 def refuse_dtype(dtype: Any, text: str) -> None:
     """Raises for what is no array of numbers in NumPy's eyes: bfloat16, keys of generators."""
-    if not isinstance(dtype, np.dtype) or dtype.kind not in NUMERIC:
+    if not isinstance(dtype, np.dtype):
+        raise ArgumentError(
+            f"{text} has dtype {dtype}: pass the numbers of a key, jax.random.key_data(key), which "
+            "tg.random.KeyGenerator takes"
+        )
+    if dtype.kind not in NUMERIC:
         raise ArgumentError(
             f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
         )
@@ -274,7 +281,10 @@ def refuse_dtype(dtype: Any, text: str) -> None:
 
 def to_numpy(leaf: Any) -> Any:
     """A JAX array as a (read-only) NumPy array; anything else as it is."""
-    return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+    if not isinstance(leaf, jax.Array):
+        return leaf
+    refuse_dtype(leaf.dtype, "an argument")
+    return np.asarray(leaf)
 
 
 def from_numpy(leaf: Any, device: Any = None) -> Any:
@@ -296,7 +306,7 @@ def placed_as(result: Any, shardings: Any, name: str) -> Any:
     return unflatten(
         spec,
         [
-            jax.device_put(leaf, place) if isinstance(leaf, jax.Array) and place else leaf
+            moved_to(leaf, place) if isinstance(leaf, jax.Array) and place else leaf
             for leaf, place in zip(leaves, said, strict=True)
         ],
     )
@@ -304,8 +314,137 @@ def placed_as(result: Any, shardings: Any, name: str) -> Any:
 
 def device_of(leaves: Iterable[Any]) -> Any:
     """The one device to which JAX arrays among the leaves are committed, or None."""
+    place = home_of(leaves)
+    return None if isinstance(place, jax.sharding.NamedSharding) else place
+
+
+def home_of(leaves: Iterable[Any]) -> Any:
+    """Where what belongs to JAX arrays among the leaves is put: their device, or all of a mesh.
+
+    None where they are committed to none.
+    """
+    place = None
     for leaf in leaves:
-        if isinstance(leaf, jax.Array) and getattr(leaf, "committed", True):
-            devices = leaf.devices()
-            return next(iter(devices)) if len(devices) == 1 else None
-    return None
+        if isinstance(leaf, jax.Array) and _is_committed(leaf):
+            if is_spread(leaf):
+                mesh = getattr(leaf.sharding, "mesh", None)
+                return mesh and jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+            place = place or next(iter(leaf.devices()))
+    return place
+
+
+def place_of(leaf: Any) -> Any:
+    """How an array lies that somebody has put where it is; None of any other."""
+    return leaf.sharding if isinstance(leaf, jax.Array) and _is_committed(leaf) else None
+
+
+def _is_committed(array: Any) -> bool:
+    return bool(getattr(array, "committed", True))
+
+
+def brought_home(leaves: Iterable[Any]) -> Callable[[Any], Any]:
+    """What puts arrays that are committed to no device where others are, as JAX does."""
+    home = home_of(leaves)
+
+    def brought(leaf: Any) -> Any:
+        if home is None or not isinstance(leaf, jax.Array) or _is_committed(leaf):
+            return leaf
+        with wide_types(True):
+            return jax.device_put(leaf, home)
+
+    return brought
+
+
+def is_spread(leaf: Any) -> bool:
+    """Whether an array lies on several devices."""
+    return isinstance(leaf, jax.Array) and len(leaf.sharding.device_set) > 1
+
+
+def is_within_reach(leaf: Any) -> bool:
+    """Whether this process may read all numbers of an array."""
+    if not isinstance(leaf, jax.Array):
+        return True
+    return bool(leaf.is_fully_addressable or leaf.is_fully_replicated)
+
+
+def laid(leaf: Any, place: Any, home: Any) -> Any:
+    """A result as an array of JAX, which lies as `place` says; None leaves that to its making.
+
+    `home` is where arrays of NumPy go then, and those on a mesh whose axes were made automatic.
+    """
+    if isinstance(leaf, np.ndarray | np.generic):
+        return from_numpy(leaf, place or home)
+    if not isinstance(leaf, jax.Array) or is_jax_tracer(leaf):
+        return leaf
+    return moved_to(leaf, place or (home if _has_explicit_axes(home) else leaf.sharding))
+
+
+def moved_to(array: Any, place: Any) -> Any:
+    """An array of JAX, or a tracer, where it is to lie.
+
+    From one layout of a mesh to another by a program: `jax.device_put` may go by way of the host.
+    """
+    if is_jax_tracer(array):
+        return jax.device_put(array, place)
+    if array.sharding == place:
+        return array
+    with wide_types(True):
+        if not (_is_on_mesh(array.sharding) and _is_on_mesh(place)) or not np.array_equal(
+            array.sharding.mesh.devices, place.mesh.devices
+        ):
+            return jax.device_put(array, place)
+        mesh = _with_automatic_axes(place.mesh)
+        array = _under(mesh, array, array.sharding.spec)
+        with jax.set_mesh(mesh):
+            array = _laid_by_program(jax.sharding.NamedSharding(mesh, place.spec))(array)
+        return _under(place.mesh, array, place.spec)
+
+
+def _is_on_mesh(place: Any) -> bool:
+    return isinstance(place, jax.sharding.NamedSharding) and place.mesh.size > 1
+
+
+@cache
+def _laid_by_program(place: Any) -> Callable[[Any], Any]:
+    return jax.jit(lambda array: array, out_shardings=place)  # type: ignore[no-any-return]
+
+
+def _with_automatic_axes(mesh: Any) -> Any:
+    kinds = (jax.sharding.AxisType.Auto,) * len(mesh.axis_names)
+    return jax.sharding.Mesh(mesh.devices, mesh.axis_names, kinds)
+
+
+def _under(mesh: Any, array: Any, spec: Any) -> Any:
+    """An array that lies on the devices of a mesh already, as one of that mesh."""
+    parts = [shard.data for shard in array.addressable_shards]
+    place = jax.sharding.NamedSharding(mesh, spec)
+    return jax.make_array_from_single_device_arrays(array.shape, place, parts)
+
+
+@contextmanager
+def automatic_axes(leaves: Iterable[Any]) -> Iterator[Callable[[Any], Any]]:
+    """While operations run one by one; gives what puts an array on the mesh that they run on.
+
+    Of a mesh with explicit axes that is the same one with automatic axes, as not every operation
+    says how its result is to lie on explicit ones.
+    """
+    meshes = [x.sharding.mesh for x in leaves if _is_on_explicit_axes(x)]
+    if not meshes:
+        yield lambda leaf: leaf
+        return
+    automatic = _with_automatic_axes(meshes[0])
+
+    def there(leaf: Any) -> Any:
+        return _under(automatic, leaf, leaf.sharding.spec) if _is_on_explicit_axes(leaf) else leaf
+
+    with wide_types(True), jax.set_mesh(automatic):
+        yield there
+
+
+def _is_on_explicit_axes(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and _has_explicit_axes(leaf.sharding)
+
+
+def _has_explicit_axes(sharding: Any) -> bool:
+    mesh = getattr(sharding, "mesh", None)
+    return mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types

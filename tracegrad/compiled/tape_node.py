@@ -30,14 +30,8 @@ from tracegrad.differentiation.joins import Apart, backwards_apart
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
 from tracegrad.errors import FiniteError, GradientError
-from tracegrad.execution.pipeline import (
-    Program,
-    compile_graph,
-    concrete,
-    lengths,
-    lengths_of,
-    read,
-)
+from tracegrad.execution.graph_interpreter import concrete, lengths, lengths_of, read
+from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.runtime.thread_state import STATE
@@ -450,8 +444,8 @@ class Recorded:
         for store, tensor in zip(stores, stored, strict=True):
             store.do()
             now = store.operands[0]
-            if isinstance(now, Tensor):
-                now._node = tensor._node
+            if isinstance(now, Tensor) and (tensor._node is not None or now._node is not LEAF):
+                now._node = tensor._node  # a leaf that is written to under no_grad stays one
         for effect in effects:
             effect.do()
         return returned.result.build(tensors)

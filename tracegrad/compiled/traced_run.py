@@ -144,7 +144,11 @@ def run_traced(
     for value, tensor in zip(given, tensors, strict=True):
         world.stands_for(tensor, value)
     before = STATE.update(
-        trace=trace, grad_enabled=enabled, standing=not histories, machine=world.machine
+        trace=trace,
+        grad_enabled=enabled,
+        standing=not histories,
+        machine=world.machine,
+        own_leaves={},
     )
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
@@ -199,11 +203,13 @@ def run_traced(
     places = world.stores()
     stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
     watched = set(map(id, world.contents))
-    arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
+    arguments_arrays = [getattr(x, "_array", x) for x in given]
+    captured_arrays = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
     for store in stores:
         if store.kind == "contents":
             memory = getattr(store.holder, "_array", store.holder)
-            if overlapping(memory, [x for x in arrays if x is not memory]):
+            others = [x for x in captured_arrays if x is not memory]
+            if overlapping(memory, [*arguments_arrays, *others]):
                 refuse_overlap(store.text)
             continue
         held = store.guard.value

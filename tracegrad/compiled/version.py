@@ -33,8 +33,9 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
-from tracegrad.execution.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
+from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
 from tracegrad.ops.random_draws import giving_back, sources_of
 from tracegrad.ops.shape.indexing import INDEXED, constant_items
 from tracegrad.runtime.concurrency import Runs
@@ -130,6 +131,11 @@ class Version:
         """True when the program calls the user's own Python."""
         calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
         return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
+
+    @cached_property
+    def draws_on_host(self) -> bool:
+        """Whether a program for JAX asks generators of NumPy's, which it calls back for."""
+        return self.target == "jax" and bool(sources_of(self.program.graph))
 
     def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple.

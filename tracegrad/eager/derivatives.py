@@ -23,8 +23,9 @@ from tracegrad.errors import raise_told
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.tape.foreign_arrays import memory_of, plain
+from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.devices import DeviceArray, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.outputs import (
     Transform,
@@ -35,6 +36,7 @@ from tracegrad.tracing.outputs import (
     vectors_in,
 )
 from tracegrad.user_code.lost_gradients import Watch
+from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
@@ -42,8 +44,8 @@ _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 
 
 def plain_leaf(leaf: Any) -> Any:
-    """A Tensor leaf as its array."""
-    return plain(leaf._array) if isinstance(leaf, Tensor) else leaf
+    """A Tensor leaf as its array, one of JAX where it is on a device."""
+    return bare(leaf) if isinstance(leaf, Tensor | DeviceArray) else leaf
 
 
 def handed_out(result: Any, given: Sequence[Any]) -> Any:
@@ -66,7 +68,8 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
 
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
-    return entered(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+    held = isinstance(leaf, np.ndarray | np.generic) or is_jax_array(leaf)
+    return entered(leaf) if held else leaf
 
 
 def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> Any:
@@ -184,10 +187,10 @@ def derivative_on_tensors(
     made: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
-        if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
+        number = isinstance(leaf, float | complex)
+        if not (number or isinstance(leaf, Tensor | np.ndarray | np.generic) or is_jax_array(leaf)):
             return leaf  # that is carried along
-        bare = isinstance(leaf, float | complex) and STATE.trace is None
-        tensor = entered(np.asarray(leaf)[()] if bare else leaf)
+        tensor = entered(np.asarray(leaf)[()] if number and STATE.trace is None else leaf)
         if tensor._node is None:
             tensor._node = LEAF
         made.append(tensor)

@@ -14,7 +14,9 @@ import numpy as np
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.devices import as_held
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import map_tree
 
 
@@ -24,6 +26,8 @@ def entered(x: Any) -> Tensor:
     What comes from outside is an input of the program, which reads it at every call.
     """
     trace = STATE.trace
+    if is_jax_array(x):
+        return wrap(as_held(x))
     if not isinstance(x, Tensor):
         read = trace is not None and isinstance(x, np.ndarray)
         return wrap(x, (trace, trace.lift(x, trace.origin()))) if read else wrap(x)

@@ -1,1 +1,1 @@
-"""Optimizes, emits and loads graphs, runs them, and finds the statement that made nan or inf."""
+"""Optimizes, emits, loads and interprets graphs, and finds the statement that made nan or inf."""

@@ -8,6 +8,7 @@ nowhere (a mask that ``where`` or ``exp`` takes away) is on no such way and is n
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from codegen.ir import Call, Constant, Graph, Loop, Node, Origin, Trait, Value, walk
 from tracegrad import config
 from tracegrad.errors import FiniteError
-from tracegrad.execution.pipeline import Turns, run_through
+from tracegrad.execution.graph_interpreter import Turns, run_through
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
@@ -166,15 +167,65 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
             return None
         search = _Search(graph, calls, values, handed)
         error = search.error([v for v in call.results if search.bad(v)])
-        turn = turns[inside[call]]
-        error.args = (f"{error.args[0]}\n    in turn {turn.done + 1} of the loop{_at_line(turn)}",)
+        turn = _turn(turns[inside[call]], [*turns.values()], call, [*calls.values()])
+        error.args = (f"{error.args[0]}\n    {turn}",)
         return error
     return None
 
 
-def _at_line(turns: Turns) -> str:
-    origin = turns.loop.origin
-    return f" at {origin.file}:{origin.line}" if origin.line else ""
+def _turn(here: Turns, every: Sequence[Turns], call: Call, ran: Sequence[Call]) -> str:
+    """Which turn of the user's loop a call ran in, as far as that is known."""
+    section = call.results[0].origin.section
+    part = f"in the {section} of" if section else "in"
+    if here.loop.counter is None:
+        return f"{part} turn {here.done + 1 + _unrolled(here, call, ran)} of the loop"
+    line = (here.loop.origin.file, here.loop.origin.line)
+    known = [
+        turns
+        for turns in every
+        if (turns.loop.origin.file, turns.loop.origin.line) == line and not _section(turns)
+    ]
+    number = _users_number(here, known[0]) if len(known) == 1 else None
+    if number is None:
+        return f"{part} a turn of the loop"
+    assert known[0].loop.counter is not None
+    name = known[0].loop.counter.index.origin.name
+    shown = "the counter" if name == "_" else name  # i where it goes through rows
+    return f"{part} the turn of the loop where {shown} is {number}"
+
+
+def _section(turns: Turns) -> str:
+    """The section that a loop with a counter belongs to; one without is of the forward."""
+    counter = turns.loop.counter
+    return "" if counter is None else counter.index.origin.section
+
+
+def _users_number(here: Turns, forward: Turns) -> int | None:
+    """What the counter of a loop is for the user, of whose loop `forward` are the turns.
+
+    A loop that goes back counts with the user's numbers, or the rows of what turns have saved.
+    """
+    if not forward.range:
+        return None
+    if here is forward:
+        return here.number
+    first, last = forward.range[0], here.range[-1]
+    if last == first and here.range.step == -forward.range.step:
+        return here.number
+    whole = len(here.range) == len(forward.range)
+    return forward.range[here.number] if whole and last == 0 else None
+
+
+def _unrolled(here: Turns, call: Call, ran: Sequence[Call]) -> int:
+    """How many first turns of a loop stand before it: by how often they ran the same statement."""
+
+    def is_alike(other: Call) -> bool:
+        a, b = call.results[0].origin, other.results[0].origin
+        return other.op is call.op and (a.line, a.text, a.section) == (b.line, b.text, b.section)
+
+    inside = {node for node in walk(here.loop.turn.nodes) if isinstance(node, Call)}
+    each = sum(map(is_alike, inside))
+    return sum(is_alike(other) for other in {*ran} - inside) // each
 
 
 class _Search:
@@ -364,10 +415,18 @@ class _Search:
             inner.append(self._text(operand))
             if len(inner[-1]) > LONGEST:  # of this nothing is shown
                 return inner[-1]
-        symbol = node.op.spelled("numpy", dict(node.attributes)).infix
+        spelling = node.op.spelled("numpy", dict(node.attributes))
+        if isinstance(spelling.expression, ast.Subscript) and _is_one_row(node):
+            return f"{inner[0]}[{inner[1]}]"
+        symbol = spelling.infix
         if symbol and len(inner) == 2:
             return f" {symbol} ".join(f"({text})" if " " in text else text for text in inner)
         return f"{node.op.name}({', '.join(inner)})"
+
+
+def _is_one_row(call: Call) -> bool:
+    """Whether a call reads an item of a list, or of an array with one axis."""
+    return len(call.operands) == 2 and len(call.operands[0].type.shape) <= 1
 
 
 def _number(value: Any) -> str:

@@ -31,7 +31,7 @@ from tracegrad.compiled.joint_graph import Returned
 from tracegrad.compiled.traced_run import code_of
 from tracegrad.compiled.version import Version, memory
 from tracegrad.errors import ExportError
-from tracegrad.execution.pipeline import written
+from tracegrad.execution.pipeline import emit
 from tracegrad.export.argument_checks import Demands
 from tracegrad.export.constants import Literals, array_text, axes_by_memory
 from tracegrad.export.derivative_rules import FITTED, refused, rule_text
@@ -199,7 +199,7 @@ class _File:
         if callee.bound and not version.takes_leaves:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
-        self.source = written(shown, version.target, whole=True)
+        self.source = emit(shown, version.target, whole=True)
         self.names.reserved |= set(self.source.names)
 
     def _stored(self) -> dict[Any, tuple[str, Any]]:

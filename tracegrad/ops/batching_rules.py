@@ -213,14 +213,6 @@ def placing(batch: Batch) -> Any:
     return batch.run(axis=axis, shape=lengthened(shape, batch.length))
 
 
-def same_axis(batch: Batch) -> Any:
-    """Several operands with the same axes, along one of them."""
-    count = range(len(batch.operands))
-    return batch.run(
-        *map(batch.beside, count), axis=behind(batch.attributes["axis"], batch.ndim(0))
-    )
-
-
 def only(*places: int) -> Callable[[Batch], Any]:
     """The rule of ops that take an array of any shape at these places, as it is."""
 

@@ -37,8 +37,8 @@ all_within = define(
     "all_within",
     _text_within("out = x.astype(np.int64)"),
     jax=_text_within("out = jnp.asarray(x, dtype=jnp.int64)"),
-    infer=lambda sizes, x, length, from_end=True: ArrayType("bool"),
-    attributes={"length": ..., "from_end": True},
+    infer=lambda sizes, x, length, from_end: ArrayType("bool"),
+    attributes={"length": ..., "from_end": ...},
     differentiable=False,
     doc="Whether all are indices of an axis of this length, which `from_end` may be negative.",
 )
@@ -51,7 +51,7 @@ def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
     rest = len(shape) - axes_used(types, index)
     for item in index.items:
         if isinstance(item, Slot) and types[item.position].dtype != "bool":
-            yield all_within(arrays[item.position], length=shape[axis])
+            yield all_within(arrays[item.position], length=shape[axis], from_end=True)
         axis += rest if item is Ellipsis else width(item, types)
 
 

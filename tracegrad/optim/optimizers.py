@@ -11,6 +11,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.optim.update_rules import RULES, Rule, SettingError, check
 from tracegrad.tape.grad_mode import enable_grad, no_grad
+from tracegrad.tape.own_leaves import refuse_others
 from tracegrad.tensors.tensor import Tensor
 
 
@@ -66,6 +67,7 @@ class Optimizer:
 
         `closure`, where given, computes the gradients first; what it returns is returned.
         """
+        refuse_others(self._params(), "step() of an optimizer changes values")
         value = None
         if closure is not None:
             with enable_grad():
@@ -88,6 +90,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients; with ``set_to_none=False`` they become zeros."""
+        refuse_others(self._params(), "zero_grad() of an optimizer changes gradients")
         for p in self._params():
             if p.grad is not None:
                 p.grad = None if set_to_none else zeros_of(p.grad.detach())

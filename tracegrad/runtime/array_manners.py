@@ -42,10 +42,10 @@ def is_memory(x: Any) -> bool:
 
     In functions of arrays NumPy's scalars are none, as numbers of Python's are nowhere.
     """
-    held = getattr(x, "_array", None)
-    if isinstance(held, np.generic):
-        return not behaves_as_array(x)
-    return hasattr(held, "ndim")
+    held: Any = getattr(x, "_array", None)
+    if not hasattr(held, "ndim"):
+        return False
+    return isinstance(held, np.ndarray) or held.ndim > 0 or not behaves_as_array(x)
 
 
 def note_arrays(tensors: Iterable[Any]) -> None:

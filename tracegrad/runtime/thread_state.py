@@ -19,6 +19,8 @@ class State(threading.local):
     machine: Any = None  # the tracegrad.machine.Machine that executes the user's functions
     # the tracegrad.user_code.lost_gradients.Watch of the differentiated function that runs
     watch: Any = None
+    own_leaves: dict[int, Any] | None = None
+    """Leaves that the function which the machine executes has made, by id; None where none does."""
     losing: bool = False  # that function read a number that may come back
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False

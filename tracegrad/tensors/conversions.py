@@ -19,6 +19,7 @@ from tracegrad.tensors.devices import (
     Device,
     DeviceArray,
     DeviceError,
+    SeveralDevices,
     device,
     to_device,
     where,
@@ -79,7 +80,7 @@ def _names_a_place(wish: Any) -> bool:
 
 def moved(x: Tensor, place: Any) -> Tensor:
     """On another device, with its history; itself when it is there."""
-    place = place if type(place) is Device else device(place)
+    place = place if isinstance(place, Device) else device(place)
     if where(x) == place:
         return x
     if x._is_traced:
@@ -212,7 +213,9 @@ def reduce(x: Tensor) -> tuple[Any, ...]:
     """What pickle keeps: the values, whether they require grad, and the device."""
     if x._is_traced:
         x._traced[0].read("the bytes of an array")
-    return (unpickled, (np.array(x._array), x.requires_grad, str(x.device)))
+    place = x.device
+    name = place.type if isinstance(place, SeveralDevices) else str(place)
+    return (unpickled, (np.array(x._array), x.requires_grad, name))
 
 
 def unpickled(array: np.ndarray, requires_grad: bool, place: str) -> Tensor:

@@ -73,6 +73,18 @@ class Device(str):
 CPU = Device("cpu")
 
 
+class SeveralDevices(Device):
+    """Where an array is that is spread over devices of JAX: ``"jax:0,1,2,3"``."""
+
+    __slots__ = ("whole",)
+    whole: Any  # how an array lies there that each of them has as a whole
+
+    @property
+    def index(self) -> int | None:  # type: ignore[override]
+        """None: there are several."""
+        return None
+
+
 def device(type: Any, index: int | None = None) -> Device:
     """The device of a name: ``device("cuda:0")``, ``device("cuda", 0)``; raises if it is absent."""
     if isinstance(type, int):
@@ -260,14 +272,40 @@ def where(array: Any) -> Device:
         return CPU
     if is_jax_tracer(array.value):
         return Device("jax")
-    (jax_device,) = array.value.devices()
+    sharding = array.value.sharding
+    if len(sharding.device_set) > 1:
+        return _several(sharding)
+    (jax_device,) = sharding.device_set
     return _name_of(jax_device)
+
+
+def _several(sharding: Any) -> Device:
+    """The devices that an array is spread over, which a mesh names."""
+    jax = _jax()
+    if not isinstance(sharding, jax.sharding.NamedSharding):
+        raise DeviceError(f"an array is spread over devices by no mesh, {sharding}: put it on one")
+    names = [_name_of(jax_device) for jax_device in sharding.mesh.devices.flat]
+    place = SeveralDevices(names[0].type + ":" + ",".join(str(n.index or 0) for n in names))
+    place.whole = jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    return place
 
 
 def bare(leaf: Any) -> Any:
     """A Tensor's array, one of JAX where it is on a device; anything else as it is."""
     array = getattr(leaf, "_array", leaf)
     return array.value if type(array) is DeviceArray else plain(array)
+
+
+def class_in_numpy(array: Any) -> type:
+    """The class that what a Tensor holds has in NumPy: without axes it is a number there."""
+    if type(array) is not DeviceArray:
+        return type(array)
+    return np.ndarray if array.ndim else array.dtype.type
+
+
+def in_numpy(array: Any) -> Any:
+    """What a Tensor holds as an array or number of NumPy's, brought from a device."""
+    return np.asarray(array)[()] if type(array) is DeviceArray else array
 
 
 def one_place(named: Iterable[tuple[str, Any]]) -> None:
@@ -295,7 +333,8 @@ def move(array: Any, place: Device) -> Any:
     if place == CPU:
         brought = np.array(array.value)
         return brought if brought.ndim else brought[()]
-    target = _jax_device(place, place.type, place.index or 0)
+    several = isinstance(place, SeveralDevices)
+    target = place.whole if several else _jax_device(place, place.type, place.index or 0)
     value = array.value if type(array) is DeviceArray else np.array(plain(array))  # JAX may share
     with _library().wide_types(True):
         return DeviceArray(_jax().device_put(value, target))
@@ -360,9 +399,9 @@ def beside_jax(operands: Sequence[Any], as_numpy: bool) -> list[Any]:
         return [np.asarray(x) if type(x) is DeviceArray else x for x in found]
     if any(is_jax_tracer(a.value) for a in given):
         return found
-    place = where(given[0])
+    place = _meeting_place(held if as_numpy else given)
     return [
-        to_device(x, device=place) if hasattr(x, "_array") and np.ndim(a) and where(a) == CPU else x
+        _brought(x, a, place) if hasattr(x, "_array") or not _is_committed(a) else x
         for x, a in zip(found, held, strict=True)
     ]
 
@@ -373,18 +412,38 @@ def brought_together(op: Any, operands: Sequence[Any]) -> list[Any]:
     So it is in JAX: what a function closes over, or makes with NumPy, meets what it is called with.
     """
     held = [getattr(x, "_array", x) for x in operands]
-    place = next(where(a) for a in held if type(a) is DeviceArray)
+    place = _meeting_place(held)
     if place == CPU:  # a tracer: where it runs is up to JAX
         return list(operands)
     indexed = "index" in op.attributes
+    return [
+        x if indexed and not is_inexact(type_of(array).dtype) else _brought(x, array, place)
+        for x, array in zip(operands, held, strict=True)
+    ]
 
-    def brought(x: Any, array: Any) -> Any:
-        here = isinstance(array, np.ndarray) and array.ndim
-        if not here or (indexed and not is_inexact(array.dtype.name)):
-            return x
-        return to_device(x, device=place) if hasattr(x, "_array") else move(x, place)
 
-    return [brought(x, array) for x, array in zip(operands, held, strict=True)]
+def _meeting_place(held: Sequence[Any]) -> Device:
+    """Where the arrays of an op come together: where one is committed, as in JAX."""
+    there = [a for a in held if type(a) is DeviceArray]
+    if any(is_jax_tracer(a.value) for a in there):
+        return CPU
+    return where(next(filter(_is_committed, there), there[0]))
+
+
+def _is_committed(array: Any) -> bool:
+    """Whether an array is on a device because somebody has put it there."""
+    return type(array) is DeviceArray and getattr(array.value, "committed", True)
+
+
+def _brought(x: Any, array: Any, place: Device) -> Any:
+    """An operand at the meeting place; one that was put elsewhere stays, and is told by name."""
+    if type(array) is DeviceArray:
+        stays = _is_committed(array) or where(array) == place
+    else:
+        stays = not (isinstance(array, np.ndarray) and array.ndim)
+    if stays:
+        return x
+    return to_device(x, device=place) if hasattr(x, "_array") else move(array, place)
 
 
 def refuse_devices(op: Any, operands: Sequence[Any]) -> None:
@@ -410,12 +469,33 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
     dtype = _result_dtype(op, arrays, attributes)
     values = [x.value if type(x) is DeviceArray else x for x in arrays]
     result = function(*values, **attributes)
+    if not _is_sound(op, result, arrays, attributes):
+        return _of_numpy(op, arrays, attributes)
     if isinstance(result, tuple | list) or dtype is None or _dtype(result) == dtype:
         return result
     if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
         values = [_widened(value, dtype) for value in values]
         result = function(*values, **attributes)
     return _jax().numpy.asarray(result, dtype=dtype)
+
+
+def _is_sound(op: Any, result: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Whether NumPy raises nothing for what JAX has gone on with: an index, a matrix."""
+    if op.sound is None or any(type(x) is DeviceArray and is_jax_tracer(x.value) for x in arrays):
+        return True
+    several = isinstance(result, tuple | list)
+    y = tuple(map(_wrapped, result)) if several else _wrapped(result)
+    return all(map(bool, op.sound(y, *arrays, **attributes)))
+
+
+def _of_numpy(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """What NumPy gives, or raises, for arrays that are brought to the processor."""
+    plain_arrays = [np.asarray(x) if type(x) is DeviceArray else x for x in arrays]
+    result = op.kernel(attributes)(*plain_arrays, **attributes)
+    place = next(where(x) for x in arrays if type(x) is DeviceArray)
+    several = isinstance(result, tuple | list)
+    moved = [move(np.asarray(x), place).value for x in (result if several else (result,))]
+    return tuple(moved) if several else moved[0]
 
 
 def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: Any) -> Any:

@@ -41,7 +41,7 @@ from tracegrad.ops.shape.indexing import (
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
-from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.array_manners import behaves_as_array, is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import write_checks
 from tracegrad.tape.foreign_arrays import plain
@@ -112,10 +112,19 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
 
 
 def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
-    """Whether a write goes into the trace or onto the tape, and not into memory alone."""
-    return STATE.trace is not None or (
-        STATE.grad_enabled
-        and any([type(x) is Tensor and x._node is not None for x in (tensor, *others)])
+    """Whether a write goes into the trace or onto the tape, and not into memory alone.
+
+    So it does in a function of arrays where it takes an array of NumPy's to a device.
+    """
+    if STATE.trace is not None:
+        return True
+    every = [x for x in (tensor, *others) if type(x) is Tensor]
+    if STATE.grad_enabled and any([x._node is not None for x in every]):
+        return True
+    return (
+        type(tensor._array) is not DeviceArray
+        and any([type(x._array) is DeviceArray for x in every])
+        and behaves_as_array(tensor)
     )
 
 
@@ -190,7 +199,9 @@ def _renew(tensor: Tensor, result: Tensor) -> None:
     tensor._array = laid_out_like(tensor._array, result._array)
     if STATE.trace is not None and result._is_traced:
         STATE.trace.goes_on(tensor, result._traced[1])
-    tensor._traced, tensor._node = result._traced, result._node
+    tensor._traced = result._traced
+    if STATE.grad_enabled or tensor._node is not LEAF:  # under no_grad a leaf stays one
+        tensor._node = result._node
     if STATE.losing:
         STATE.watch.succeeds(tensor, result)
     if retained:
@@ -597,7 +608,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         other = operand(other, self)
         if other is NotImplemented:
             return NotImplemented
-        if not isinstance(self._array, np.ndarray) and behaves_as_array(self):
+        if behaves_as_array(self) and not is_memory(self):
             result = function(self, other)
             _note_added(self, function, other, result)
             return result

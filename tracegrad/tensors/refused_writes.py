@@ -13,7 +13,8 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign
 from tracegrad.tape.tape import LEAF
 from tracegrad.tape.views import base_of, disjoint, place_of, same_place
-from tracegrad.tensors.tensor import Tensor, at_line
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import ndim_of
 
 

@@ -39,6 +39,7 @@ from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
+from tracegrad.tape.own_leaves import keep_own
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, is_flat, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
@@ -48,6 +49,8 @@ from tracegrad.tensors.devices import (
     DeviceArray,
     beside_jax,
     brought_together,
+    class_in_numpy,
+    in_numpy,
     kernel_on_device,
     refuse_devices,
     where,
@@ -55,7 +58,7 @@ from tracegrad.tensors.devices import (
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
-from tracegrad.user_code.program_points import capture, label
+from tracegrad.user_code.program_points import at_line, capture, label
 from tracegrad.values.dispatch import (
     HANDLERS,
     IDENTITIES,
@@ -143,17 +146,16 @@ class Tensor:
 
         So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
         """
-        if not is_array_to_function(self) or type(self._array) is DeviceArray:
+        if not is_array_to_function(self):
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
-        if asking.startswith(("tracegrad.world.", "tracegrad.machine.")):  # for the user's code
-            return True
-        return not asking.startswith(("tracegrad.", "codegen."))
+        for_user = asking.startswith(("tracegrad.world.", "tracegrad.machine."))
+        return for_user or not asking.startswith(("tracegrad.", "codegen."))
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """What `isinstance` is told besides that it is a Tensor."""
-        return type(self._array) if self._stands else Tensor
+        return class_in_numpy(self._array) if self._stands else Tensor
 
     @__class__.setter
     def __class__(self, other: type) -> None:
@@ -162,10 +164,10 @@ class Tensor:
     def __hash__(self) -> int:
         if not self._stands:
             return object.__hash__(self)
-        if not is_scalar(self._array):
+        if not is_scalar(array := in_numpy(self._array)):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         self._read_whole("")
-        return hash(self._array)
+        return hash(array)
 
     # -- shape and dtype ------------------------------------------------------------------------
 
@@ -322,14 +324,13 @@ class Tensor:
         if self.requires_grad:
             raise ConversionError(
                 "a Tensor that requires grad cannot become a plain array, its gradient would be "
-                "lost: use .detach() first, or tg.stack to build arrays of Tensors"
-                f"{at_line()}"
+                f"lost: use .detach() first, or tg.stack to build arrays of Tensors{at_line()}"
             )
-        if type(self._array) is DeviceArray:
+        if type(self._array) is DeviceArray and not behaves_as_array(self):
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
             )
-        if dtype is not None or copy:
+        if type(self._array) is DeviceArray or dtype is not None or copy:
             return np.array(plain(self._array), dtype=dtype)
         return hand_out(self)
 
@@ -338,16 +339,16 @@ class Tensor:
 
     def __repr__(self) -> str:
         self._read_as_text()
-        return repr(self._array) if self._stands else text_of(self, usual_dtypes())
+        return repr(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
     def __str__(self) -> str:
         self._read_as_text()
-        return str(self._array) if self._stands else text_of(self, usual_dtypes())
+        return str(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
         self._read_as_text()
         if self._stands:
-            return format(self._array, spec)
+            return format(in_numpy(self._array), spec)
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
 
     def _read_as_text(self) -> None:
@@ -402,6 +403,8 @@ class Tensor:
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
         if value and not self._is_traced:
             self._array = with_memory(self._array)
+        if value and self._node is None:
+            keep_own(self)
         self._node = LEAF if value else None
 
     @property
@@ -522,12 +525,6 @@ class Tensor:
         """
         retain = create_graph if retain_graph is None else retain_graph
         run_backward.call(self, gradient, retain_graph=retain, create_graph=create_graph)
-
-
-def at_line(more: str = "") -> str:
-    """The user's line as the last one of a message, and what to write there."""
-    where = label(capture())
-    return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
 
 
 def written_into_plain() -> ConversionError:

@@ -92,6 +92,11 @@ class Transform:
         return self.kind in ("jacobian_products", "hessian_products")
 
     @property
+    def followed(self) -> int | None:
+        """How many arguments are the function's, where tangents or vectors follow them."""
+        return self.count if self.takes_tangents or self.takes_vectors else None
+
+    @property
     def pushes_vectors(self) -> bool:
         """Whether these vectors are tangents of the arguments."""
         return self.takes_vectors and self.mode == "forward"

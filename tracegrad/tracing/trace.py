@@ -41,6 +41,7 @@ from tracegrad.ops.python_lists import symbols_of_lengths
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.own_leaves import is_own
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne, Place
@@ -286,7 +287,7 @@ class Trace:
         """Whether this is a Tensor of the run's own with numbers alone: a write gives it others."""
         return (
             type(getattr(holder, "_array", None)) is np.ndarray
-            and holder._node is None
+            and (holder._node is None or is_own(holder))
             and not self.placed(holder)
         )
 

@@ -23,14 +23,14 @@ LOOP = "it has a loop"
 
 
 def in_call(
-    arguments: Arguments, values: Sequence[Any], count: int = 0
+    arguments: Arguments, values: Sequence[Any], count: int | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """One value a parameter, as the positional and the named arguments of a call.
 
-    With a `count` only so many: tangents or vectors follow.
+    With a `count` only the first so many: tangents or vectors follow.
     """
     pairs = enumerate(zip(arguments.keywords, values, strict=True))
-    named = [pair for i, pair in pairs if i not in arguments.defaults][: count or None]
+    named = [pair for i, pair in pairs if i not in arguments.defaults][:count]
     args = tuple([value for keyword, value in named if keyword is None])
     return args, {keyword: value for keyword, value in named if keyword is not None}
 

@@ -159,8 +159,8 @@ class Calling(BatchCalls, TensorCalls):
                 warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
-        if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
-            return self._inside_jax(args, kwargs)
+        if any(map(is_jax, flatten((args, kwargs))[0])):
+            return self._call_on_jax(args, kwargs, eagerly=True)
         return placed(self._function(*args, **kwargs), self._transform, self.__name__)
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -168,6 +168,8 @@ class Calling(BatchCalls, TensorCalls):
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
             return self._inline(self._bind(args, kwargs))
+        if any(map(is_jax, leaves)):
+            return self._call_on_jax(args, kwargs, eagerly=True)
         return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -244,8 +246,7 @@ class Calling(BatchCalls, TensorCalls):
                     left = []
                     found = self._lookup(arguments, mode, left, call)
                 if found is None:
-                    given = arguments if plain is None else plain()
-                    made = self._missed(given, mode, args, left, histories, looks)
+                    made = self._missed(arguments, mode, args, left, histories, looks, plain)
             finally:
                 self._tracing.release()
         if found is not None:
@@ -277,6 +278,7 @@ class Calling(BatchCalls, TensorCalls):
         left: Sequence[Left],
         histories: Sequence[Any],
         looks: bool,
+        plain: Callable[[], Arguments] | None,
     ) -> Version | Run | None:
         """What is made for a call that no version takes."""
         self._misses += not looks
@@ -284,7 +286,10 @@ class Calling(BatchCalls, TensorCalls):
         try:
             if not looks and not self._worth_a_trace(left):
                 return None
-            return self._make(arguments, mode, args, left, histories, not looks)
+            if self._is_full(arguments, mode, left):
+                return None
+            given = arguments if plain is None else plain()
+            return self._make(given, mode, args, left, histories, not looks)
         except Exception:  # the user's function raised: this was no path
             if before is not None:
                 left[0].version.growth.restore(before)
@@ -389,20 +394,11 @@ class Calling(BatchCalls, TensorCalls):
         histories: Sequence[Any] = (),
         counts: bool = True,
     ) -> Version | Run | None:
-        """A version for this call; its run where that is none, None where there are too many.
+        """A version for this call; its run where that is none, None where none is to be made.
 
         `counts` is False for a run that only looks: it is no reason to give the function up.
         """
-        every = self._every
-        reason = why(arguments, mode, every, left[0].said if left else "")
-        if len(every) >= config.versions and not left:
-            self._give_up()
-            warn_caller(
-                f"{self.__name__}: {len(every)} versions were compiled and this call needs "
-                f"another ({reason}); the function runs eagerly from here on. State that "
-                "differs on every call is the usual cause: pass it as an argument"
-            )
-            return None
+        reason = why(arguments, mode, self._every, left[0].said if left else "")
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
@@ -455,6 +451,19 @@ class Calling(BatchCalls, TensorCalls):
         elif run.alone and counts and not run.world.unrolls:
             self._strike(run)
         return run
+
+    def _is_full(self, arguments: Arguments, mode: Mode, left: Sequence[Left]) -> bool:
+        """Whether there are as many versions as there may be; says so then."""
+        every = self._every
+        if len(every) < config.versions or left:
+            return False
+        self._give_up()
+        warn_caller(
+            f"{self.__name__}: {len(every)} versions were compiled and this call needs another "
+            f"({why(arguments, mode, every, '')}); the function runs eagerly from here on. State "
+            "that differs on every call is the usual cause: pass it as an argument"
+        )
+        return True
 
     def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
         """Whether places hold others of their class by now that were not known to."""
@@ -540,7 +549,7 @@ class Calling(BatchCalls, TensorCalls):
             version.hits = replaced.hits
         place = (arguments.key, version.mode)
         made = None
-        if args is not None:
+        if args is not None and not version.draws_on_host:  # which not every call does: `jax_calls`
             made = entry(version, arguments.values, len(args))
             made.version = version  # for `watched_entry`
         with self._lock:
@@ -575,7 +584,7 @@ class Calling(BatchCalls, TensorCalls):
         transform = self._transform
 
         def call(values: Sequence[Any]) -> Any:
-            args, kwargs = in_call(arguments, values, transform.count)
+            args, kwargs = in_call(arguments, values, transform.followed)
             try:
                 returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
@@ -591,11 +600,13 @@ class Calling(BatchCalls, TensorCalls):
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
-    def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_on_jax(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly: bool = False
+    ) -> Any:
         # JAX is there, as it made an argument
         from tracegrad.transforms.jax_calls import call_on_jax
 
-        return call_on_jax(self, args, kwargs)
+        return call_on_jax(self, args, kwargs, eagerly)
 
     def _inside_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from tracegrad.transforms.jax_calls import inside_jax

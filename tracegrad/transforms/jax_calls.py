@@ -23,6 +23,7 @@ from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends import jax, jax_symbolic_lengths
+from tracegrad.compiled.tape_node import NotRecorded
 from tracegrad.compiled.traced_run import Run, code_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, EXACT
@@ -31,51 +32,95 @@ from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.ended_traces import MetTracer, OneByOne
-from tracegrad.tracing.outputs import placed
+from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
-from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
+from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
 from tracegrad.world.loops.loop_heads import Unclosed
 
 REASON = "JAX traces a function that calls it"
 
 
-def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
+def call_on_jax(
+    calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly: bool = False
+) -> Any:
+    """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values.
+
+    Where no program stands for the call, or none is wanted (`eagerly`), its operations run on the
+    devices, one by one.
+    """
     leaves = flatten((args, kwargs))[0]
     if any(map(is_jax_tracer, leaves)):
         return inside_jax(calling, args, kwargs)
-    if (
-        STATE.trace is None
-        and not calling._stays_eager
-        and CHOSEN[calling._backend] is EXACT["jax"]
-    ):
-        arguments = jax.described(calling._bind(args, kwargs))
+    if STATE.trace is None and CHOSEN[calling._backend] is EXACT["jax"]:
+        if eagerly or calling._stays_eager:
+            return _op_by_op(calling, args, kwargs)
+        return _by_program(calling, args, kwargs)
+    plain_args, plain_kwargs = map_tree(jax.to_numpy, (args, kwargs))
+    result = calling(*plain_args, **plain_kwargs)
+    return _handed_back(calling, result, args, kwargs)
 
-        @functools.cache
-        def plain() -> Arguments:
-            bound: Arguments = calling._bind(*map_tree(jax.to_numpy, (args, kwargs)))
-            return bound
 
+def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call by a program for JAX, or by the run that one was to be made of."""
+    arguments = jax.described(calling._bind(args, kwargs))
+
+    @functools.cache
+    def plain() -> Arguments:
+        bound: Arguments = calling._bind(*map_tree(jax.to_numpy, (args, kwargs)))
+        return bound
+
+    found = _by_types(calling, arguments, args, kwargs)
+    if found is not None:
+        return found.result
+    if not all([jax.is_within_reach(leaf.value) for leaf in arguments.leaves]):
+        return _op_by_op(calling, args, kwargs)
+
+    def call(version: Version) -> Any:
+        if version.draws_on_host and any([jax.is_spread(leaf.value) for leaf in arguments.leaves]):
+            raise NotRecorded  # devices that wait for each other, and for the host, do so for ever
+        return version.call(arguments)
+
+    try:
         given = None if kwargs else args
-        found = _by_types(calling, arguments, args, kwargs)
-        if found is not None:
-            return found.result
-        with suppress(MetTracer):
-            found = calling._answer(arguments, EXACT["jax"], given, plain=plain)
-        if found is None:
-            return inside_jax(calling, args, kwargs)
-        if found.version is not None:
-            return found.result
-        if found.run is None:
-            result = calling._without_program(plain())
-        else:
-            result = calling._result(found.run, plain())
-    else:
-        plain_args, plain_kwargs = map_tree(jax.to_numpy, (args, kwargs))
-        result = calling(*plain_args, **plain_kwargs)
-    device = jax.device_of(leaves)
-    there = map_tree(lambda leaf: jax.from_numpy(leaf, device), result)
-    return placed(there, calling._transform, calling.__name__)
+        found = calling._answer(arguments, EXACT["jax"], given, call, plain)
+    except MetTracer:
+        return inside_jax(calling, args, kwargs)
+    except NotRecorded:
+        return _op_by_op(calling, args, kwargs)
+    if found.version is not None:
+        return found.result
+    if found.run is None:
+        return _op_by_op(calling, args, kwargs)
+    return _handed_back(calling, calling._result(found.run, plain()), args, kwargs)
+
+
+def _op_by_op(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call without a program, on the devices of its arrays."""
+    together = map_tree(jax.brought_home(flatten((args, kwargs))[0]), (args, kwargs))
+    with jax.automatic_axes(flatten(together)[0]) as given:
+        arguments = jax.described(calling._bind(*map_tree(given, together)))
+        result = calling._without_program(arguments)
+    return _handed_back(calling, result, *together)
+
+
+def _handed_back(calling: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call without a program returns, lying as what a program returns.
+
+    Gradients lie as what they are gradients in, and what comes from NumPy where the arguments are:
+    on a mesh as a whole on each of its devices.
+    """
+    arguments, transform = jax.described(calling._bind(args, kwargs)), calling._transform
+    home = jax.home_of(leaf.value for leaf in arguments.leaves)
+    leaves, spec = flatten(result)
+    places: list[Any] = [None] * len(leaves)
+    if transform.kind in ("grad", "value_and_grad"):
+        lie = [jax.place_of(leaf.value) for leaf in check_wanted(arguments, transform)]
+        trees = gradients_in(arguments, transform, lie)
+        wanted = flatten(trees)[0]
+        before = len(flatten(result[0])[0]) if transform.kind == "value_and_grad" else 0
+        places[before : before + len(wanted)] = wanted
+    laid = [jax.laid(x, at, home) for x, at in zip(leaves, places, strict=True)]
+    return placed(unflatten(spec, laid), transform, calling.__name__)
 
 
 def _by_types(

@@ -25,7 +25,7 @@ from codegen.passes.dce import dce
 from codegen.sizes import symbols
 from codegen.types import LIST
 from tracegrad.differentiation.moved_elements import moved_elements
-from tracegrad.execution.pipeline import concrete, lengths, read, run_through
+from tracegrad.execution.graph_interpreter import concrete, lengths, read, run_through
 from tracegrad.ops.python_lists import (
     appended,
     collected,

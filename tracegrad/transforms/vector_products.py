@@ -314,8 +314,7 @@ def linearize(
     array([1., 0.])
     """
     at = map_tree(_owned, primals)
-    still = map_tree(_zeros, at)
-    out, _ = jvp(f, at, still, backend=backend)
+    out, _ = jvp(f, primals, map_tree(_zeros, at), backend=backend)
 
     def linear_fn(*tangents: Any) -> Any:
         """The tangent of the result, from those of the arguments."""

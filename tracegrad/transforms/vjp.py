@@ -38,7 +38,14 @@ from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.tape.foreign_arrays import COPIED, Foreign, memory_of, own_or_watched, seal
+from tracegrad.tape.foreign_arrays import (
+    COPIED,
+    Foreign,
+    digest,
+    memory_of,
+    own_or_watched,
+    seal,
+)
 from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
 from tracegrad.tensors.devices import as_held, bare
@@ -366,6 +373,8 @@ def _on_tensors(
     tensors: list[Tensor] = []
     traced = STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves)
     place = _OnJax(leaves) if on_jax and not traced else _OnProcessor()
+    arrays = [x for x in leaves if isinstance(x, np.ndarray) and not traced]
+    contents = list(map(digest, arrays))
 
     def boxed(leaf: Any) -> Any:
         if isinstance(leaf, Tensor) or (STATE.trace is not None and type(leaf) is np.ndarray):
@@ -403,6 +412,11 @@ def _on_tensors(
         raise
     finally:
         STATE.update(**before)
+    if contents != list(map(digest, arrays)):  # the function has a copy of what it wrote to
+        raise ArgumentError(
+            f"vjp: {name_of(f)} writes, under another name, to an array that is among its "
+            "arguments: pass a copy of it"
+        )
     borrowed.settle()
     wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
     shown = _same if wants_tensors else place.shown

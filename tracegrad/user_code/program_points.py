@@ -216,6 +216,12 @@ def label(point: Point, item: int | None = None) -> Label:
     return Label(name, final, file, line, text, returned)
 
 
+def at_line(more: str = "") -> str:
+    """The user's line as the last one of a message, and what to write there."""
+    where = label(capture())
+    return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
+
+
 def item_read(attributes: Mapping[str, Any]) -> int | None:
     """The number of the item that an op with these attributes reads, None where it reads others."""
     match attributes.get("index"):

@@ -37,6 +37,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import is_sealed, memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
 from tracegrad.tensors.coercion import with_memory
+from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import native_tables
@@ -48,8 +49,10 @@ Keywords = dict[str, Any]
 
 
 def is_recorded(x: Any) -> bool:
-    """Whether a Tensor is part of a trace, or has a history."""
-    return type(x) is Tensor and (x._is_traced or x.requires_grad)
+    """Whether a Tensor is part of a trace, has a history, or is on a device."""
+    if type(x) is not Tensor:
+        return False
+    return x._is_traced or x.requires_grad or type(x._array) is DeviceArray
 
 
 def holds_recorded(x: Any) -> bool:

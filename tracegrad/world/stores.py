@@ -20,6 +20,7 @@ from tracegrad.machine.world_protocol import delete_plainly, set_plainly
 from tracegrad.runtime.concurrency import wrote
 from tracegrad.tape.write_checks import stamp
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world.guards import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard
 
 __all__ = ["Store", "store_of"]
@@ -112,7 +113,8 @@ def _overwrite(holder: Any, value: Any) -> None:
 def as_kept(value: Any, before: Any, stands: bool) -> Any:
     """An output of a program as what the function had: `before`, a Tensor or array, in its run.
 
-    `stands` tells that the Tensor stands for an array or number of NumPy's.
+    `stands` tells that the Tensor stands for an array or number of NumPy's. What was computed of
+    arrays of JAX is one, as the result is.
     """
     if isinstance(value, Tensor):  # with its history
         if not stands:
@@ -122,6 +124,8 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
         array = np.asarray(value)
         return wrap(array) if isinstance(before, Tensor) else array
     kept = getattr(before, "_array", before)
+    if isinstance(kept, np.ndarray | np.generic) and is_jax_array(value):
+        return value
     if isinstance(kept, np.ndarray):
         return np.asarray(value)
     if isinstance(kept, np.generic):

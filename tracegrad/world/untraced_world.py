@@ -13,8 +13,10 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tensors.tensor import Tensor, at_line
+from tracegrad.tensors.devices import bare
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import refuse
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
@@ -74,7 +76,7 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        return x.detach() if tensor and x.requires_grad else x if tensor else x._array
+        return x.detach() if tensor and x.requires_grad else x if tensor else bare(x)
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)
@@ -207,7 +209,9 @@ def interpreted() -> Iterator[None]:
         yield
         return
     world = Answers()
-    before = STATE.update(machine=machine.Machine(world), arrays=None, rewritten=False)
+    before = STATE.update(
+        machine=machine.Machine(world), arrays=None, rewritten=False, own_leaves={}
+    )
     try:
         yield
     finally:

@@ -107,7 +107,9 @@ take_along = define(
     infer=_take_along_type,
     vjp=_take_along_vjp,
     attributes={"axis": ...},
-    sound=lambda y, x, indices, axis: (all_within(indices, length=shape_of(x)[axis]),),
+    sound=lambda y, x, indices, axis: (
+        all_within(indices, length=shape_of(x)[axis], from_end=True),
+    ),
     batch=batching_rules.along_an_axis,
 )
 

@@ -1,0 +1,38 @@
+"""Leaves that a function makes while a transform runs it: it may add gradients to these alone.
+
+The function runs on Tensors that stand for what it reads, and its run may be taken back or made
+again. A gradient that is added to a Tensor from outside would go to the wrong one, or be added
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tracegrad.errors import GradientError
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.user_code.program_points import at_line
+
+
+def keep_own(leaf: Any) -> None:
+    """Remembers a leaf that the function which runs has made."""
+    if STATE.own_leaves is not None and not STATE.machine.world.is_outside(leaf):
+        STATE.own_leaves[id(leaf)] = leaf
+
+
+def is_own(leaf: Any) -> bool:
+    """Whether the function which runs has made this leaf."""
+    return STATE.own_leaves is not None and STATE.own_leaves.get(id(leaf)) is leaf
+
+
+def refuse_others(leaves: Iterable[Any], does: str) -> None:
+    """Raises where one of the leaves was there before the run; `does` says what changes it."""
+    if STATE.own_leaves is None or all(map(is_own, leaves)):
+        return
+    raise GradientError(
+        f"{does} of Tensors from outside of the function, which no function that tg.compile or "
+        "another transform runs may do. Leave tg.compile away: backward() is compiled by itself. "
+        "Or compile a step that takes the parameters and returns new ones, with "
+        f"tg.value_and_grad and tg.optim.adam (the guide on training loops shows one){at_line()}"
+    )
