@@ -57,7 +57,7 @@ def _compiled(text: str, filename: str) -> CodeType:
     try:
         return compile(text, filename, "exec", dont_inherit=True)
     except SyntaxError as error:
-        if "too many" not in error.msg:  # blocks in one another (20), or levels of indentation (100)
+        if "too many" not in error.msg:  # of blocks in one another (20), of indentation (100)
             raise
         raise RecursionError(f"a program nests deeper than Python can: {error.msg}") from error
 

@@ -127,7 +127,7 @@ def test_a_view_that_is_left_is_a_view(f, gradient):
 
 
 def counting_with_prints(o, x):
-    for v in x:
+    for _ in x:
         o.n += 1
         if o.n % 4 == 0:
             print(end="")
