@@ -44,8 +44,8 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.own_leaves import is_own
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
-from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne, Place
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
     capture_run,
@@ -715,6 +715,12 @@ class Trace:
             origin = self.origin()
             self.looked_at[str(length)] = f"{origin.file}:{origin.line}" if origin.line else ""
         return self.sizes.fix(length)
+
+    def span_of(self, start: Any, stop: Any, step: Any, length: Dim) -> Dim | None:
+        """How far apart the ends of a slice are, where it lies within its axis in all turns."""
+        if self.world is None or self.world.loops is None:
+            return None
+        return self.world.loops.span_of(start, stop, step, length)  # type: ignore[no-any-return]
 
     def count_true(self, mask: Value, array: Any) -> Dim:
         """The number of True in a mask: a length that only the data tell.
