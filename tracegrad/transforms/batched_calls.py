@@ -15,8 +15,8 @@ from tracegrad.config.compile_mode import Mode
 from tracegrad.eager.vmap import Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tracing.ended_traces import Aliased, OneByOne, Place
 from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.restarts import Aliased, OneByOne, Place
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"

@@ -66,8 +66,8 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
-from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne
 from tracegrad.tracing.outputs import Transform, differentiated, placed
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
