@@ -13,7 +13,7 @@ from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.sizes import Dim, as_python, at_least, equality_as_python, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
-from tracegrad.compiled.version import Version
+from tracegrad.compiled.version import Version, lie_in_order
 from tracegrad.config.compile_mode import Mode
 from tracegrad.introspection.drawing.labels import Words
 from tracegrad.runtime.thread_state import STATE
@@ -64,6 +64,8 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         array = captured.array()
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
+    if version.axes_in_order and not lie_in_order(arguments, version.axes_in_order):
+        return "a matrix lies in memory in another order"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
 
 

@@ -127,7 +127,7 @@ class Calling(BatchCalls, TensorCalls):
         self._lock = threading.Lock()  # around changes of the versions, not around user code
         self._runs = runs_of(code_of(function))
         self._generation = 0  # how often the versions have changed
-        self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # the newest first
+        self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # newest first
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -542,7 +542,10 @@ class Calling(BatchCalls, TensorCalls):
             return
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
-        """Enters a version, in the place of the one that it has grown from."""
+        """Enters a version, in the place of the one that it has grown from.
+
+        Those for matrices in C order are asked before those for any: they have less to do.
+        """
         replaced = version.replaces
         if replaced is not None:
             replaced.replaces = None  # of those before it nobody asks any more
@@ -554,11 +557,12 @@ class Calling(BatchCalls, TensorCalls):
             made.version = version  # for `watched_entry`
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
-            self._versions[place] = [*others, version]
+            self._versions[place] = sorted([*others, version], key=lambda v: v.in_order)
             entries = self._entries.get(version.mode, ())
             kept = [pair for pair in entries if pair[1] is not replaced]
             added = [] if made is None else [(made, version)]
-            self._entries[version.mode] = (*added, *kept[: 8 - len(added)])
+            newest = (*added, *kept[: 8 - len(added)])
+            self._entries[version.mode] = tuple(sorted(newest, key=lambda e: not e[1].in_order))
             self._generation += 1
             self._strikes = 0
 
