@@ -191,9 +191,7 @@ def _length_texts(version: Version) -> dict[str, str]:
 # -- the report -----------------------------------------------------------------------------------
 
 
-def report(
-    name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: bool
-) -> str:
+def report(name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: str) -> str:
     """What `Compiled.explain` prints."""
     parts = [
         _count(len(versions), "version"),
@@ -207,7 +205,7 @@ def report(
     if budget.lacking and not given_up:
         lines[-1] += f"; more is compiled once these took {_milliseconds(budget.lacking)} more"
     if given_up:
-        lines.append("runs eagerly: too many calls needed programs of their own")
+        lines.append(f"runs eagerly: {given_up}")
     for number, version in enumerate(versions, 1):
         lines += ["", *_version_lines(number, version)]
     return "\n".join(lines)
@@ -358,8 +356,8 @@ def _fact(guard: Guard) -> str:
     """What a guard holds fast, in words: ``model.depth == 2``, ``model has no bias``."""
     if guard.read not in (APART, APART_OF):
         return f"{guard.text} == {_short(guard.value)}"
-    owner = guard.text.rpartition(".")[0] or "the module"
-    return f"{owner} has no {', '.join(sorted(guard.name))}"
+    owner, names = guard.text.rpartition(".")[0], ", ".join(sorted(guard.name))
+    return f"{owner} has no {names}" if owner else f"no global is named {names}"
 
 
 def _of_code(guard: Guard) -> bool:

@@ -106,7 +106,7 @@ class BatchCalls:
         Returns whether the call is to be traced again; not where C code has memory of it.
         """
         if isinstance(told, Aliased):
-            self._give_up()
+            self._give_up(f"it {told.does}: {told}")
             warn_caller(f"{self.__name__} {told.does}: {told}. It runs eagerly from here on")
             return False
         if told.reason is LOOP and told.place in self._looping:

@@ -79,7 +79,7 @@ from tracegrad.world.untraced_world import interpreted
 
 
 class TooDeep(Exception):
-    """A program nests deeper than the compiler, which is recursive, can go."""
+    """A program nests deeper than the compiler, which is recursive, or than Python can go."""
 
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -314,13 +314,13 @@ class Calling(BatchCalls, TensorCalls):
                 "run eagerly from here on, with a compiled backward"
             )
         if growth.useless:
-            self._give_up()
+            self._give_up(f"{growth.stopped}, and calls keep taking others")
         return False
 
     @property
     def _stays_eager(self) -> bool:
         """Whether no program is to be made or run."""
-        return self._given_up or not config.compile
+        return bool(self._given_up) or not config.compile
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
@@ -401,7 +401,7 @@ class Calling(BatchCalls, TensorCalls):
         reason = why(arguments, mode, self._every, left[0].said if left else "")
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
-            self._give_up()
+            self._give_up("it changes what it reads, so that each call needs a version of its own")
             warn_caller(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
@@ -428,11 +428,11 @@ class Calling(BatchCalls, TensorCalls):
             run.world.loops.unroll(str(told), getattr(told, "label", None))
             return self._make(arguments, mode, args, left, histories, counts)
         except TooDeep:
-            self._give_up()
+            self._give_up("its program nests deeper than Python's recursion limit")
             warn_caller(
                 f"{self.__name__}: the program of this call has so many loops and branches one "
-                "after the other that it nests deeper than Python's recursion limit; it runs "
-                "eagerly from here on. Compile parts of it instead"
+                "after the other that it nests deeper than Python can; it runs eagerly from here "
+                "on. Compile parts of it instead"
             )
             return None
         if version is not None:
@@ -457,7 +457,7 @@ class Calling(BatchCalls, TensorCalls):
         every = self._every
         if len(every) < config.versions or left:
             return False
-        self._give_up()
+        self._give_up(f"{len(every)} versions were compiled, and calls need others")
         warn_caller(
             f"{self.__name__}: {len(every)} versions were compiled and this call needs another "
             f"({why(arguments, mode, every, '')}); the function runs eagerly from here on. State "
@@ -570,17 +570,17 @@ class Calling(BatchCalls, TensorCalls):
         """A function that changes state of its own is not compiled."""
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
-            self._give_up()
+            self._give_up(f"it reads or changes {run.effect}")
             warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
             )
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: str) -> None:
         """From here on the function runs eagerly, and no program is tried before."""
         with self._lock:
-            self._given_up = True
+            self._given_up = reason
             self._entries = {}
 
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
@@ -677,7 +677,8 @@ class Calling(BatchCalls, TensorCalls):
         self._entries = {}
         self._quick = {}
         self._misses = self._traces = 0
-        self._given_up = self._untraced = False
+        self._given_up = ""  # why it runs eagerly from here on
+        self._untraced = False
         self._strikes = 0
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
