@@ -29,7 +29,7 @@ from codegen.load import kernel, load
 from codegen.passes import PIPELINE, Client, optimize
 from codegen.rewrite import Rewriter, Rule, rewrite
 from codegen.sizes import Dim, Size, SizeError, Sizes
-from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.spelling import Slot, Spelling, Subscript, Window, spell
 from codegen.text import parse, print_graph
 from codegen.types import ArrayType, ShapeError
 from codegen.verify import verify
@@ -68,6 +68,7 @@ __all__ = [
     "Trait",
     "Value",
     "VerifyError",
+    "Window",
     "emit",
     "kernel",
     "load",

@@ -85,4 +85,6 @@ def kernel(
         body = f"{lines}    return out\n"
     if "index" in attributes and operands[-1:] == ("*arrays",):  # a `Subscript` and its arrays
         body = re.sub(r"\bindex(_tuple)?\b", "index.resolve(arrays)", body)
+        body = re.sub(r"\bindex_firsts\b", "index.firsts(arrays)", body)
+        body = re.sub(r"\bindex_within\b", "index.within_windows.resolve(arrays)", body)
     return load(f"def kernel({head}):\n{body}", "kernel", namespace)

@@ -342,11 +342,16 @@ def _base(node: ast.expr, holes: Holes) -> str:
     return f"({text})" if text[:1].isdigit() else text
 
 
+INDEX_PARTS = ("tuple", "firsts", "within")
+"""What a spelling may name of an index besides: ``index_tuple``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subscript:
     """What stands between the brackets of ``x[...]``.
 
-    Items are ints, slices, ``None``, ``...`` and `Slot`: the place of the k-th array operand.
+    Items are ints, slices, ``None``, ``...``, `Slot`, the place of the k-th array operand, and
+    `Window`, a slice between two of them.
     """
 
     items: tuple[object, ...]
@@ -355,14 +360,56 @@ class Subscript:
         """The index that NumPy takes; an array without axes is the number in it."""
         if not arrays:
             return self.items
-        return tuple([_number(arrays[i.position]) if type(i) is Slot else i for i in self.items])
+        return tuple([_resolved(item, arrays) for item in self.items])
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:
         """The text between the brackets."""
-        texts = [
-            arrays[i.position].text if isinstance(i, Slot) else index_text(i) for i in self.items
-        ]
+        texts = []
+        for item in self.items:
+            match item:
+                case Slot(position):
+                    texts.append(arrays[position].text)
+                case Window(start, stop, step):
+                    parts = [arrays[start].text, arrays[stop].text]
+                    texts.append(_slice_text([*parts, *([] if step is None else [str(step)])]))
+                case _:
+                    texts.append(index_text(item))
         return Fragment(", ".join(texts) if texts else "()")
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The slices whose ends are operands."""
+        return tuple([item for item in self.items if isinstance(item, Window)])
+
+    @property
+    def window_axes(self) -> tuple[int, ...]:
+        """The axes of these; behind an Ellipsis they count from the last one."""
+        items = [item for item in self.items if item is not None]
+        before = items.index(Ellipsis) if Ellipsis in items else len(items)
+        places = [i for i, item in enumerate(items) if isinstance(item, Window)]
+        return tuple([i if i < before else i - len(items) for i in places])
+
+    @property
+    def within_windows(self) -> Subscript:
+        """The index into the part of an array that lies in the windows."""
+        whole = [
+            slice(None, None, item.step) if isinstance(item, Window) else item
+            for item in self.items
+        ]
+        return Subscript(tuple(whole))
+
+    def firsts(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The lowest place in each window."""
+        return tuple([_number(window.lowest(arrays)) for window in self.windows])
+
+    def render_firsts(self, arrays: tuple[Fragment, ...]) -> Fragment:
+        """The same as an expression."""
+        texts = []
+        for window in self.windows:
+            backwards = window.is_backwards
+            text = arrays[window.stop if backwards else window.start]
+            texts.append(f"{text.at(SUM)} + 1" if backwards else text.text)
+        return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
 
     def render_tuple(self, arrays: tuple[Fragment, ...]) -> Fragment:
         """The index as an expression."""
@@ -371,6 +418,10 @@ class Subscript:
             match item:
                 case Slot(position):
                     texts.append(arrays[position].text)
+                case Window(start, stop, step):
+                    parts = [arrays[start].text, arrays[stop].text]
+                    parts += [] if step is None else [str(step)]
+                    texts.append(f"slice({', '.join(parts)})")
                 case slice(start=start, stop=stop, step=step):
                     given = (stop,) if start is None and step is None else (start, stop, step)
                     texts.append(f"slice({', '.join(map(repr, given))})")
@@ -387,6 +438,16 @@ class Subscript:
     __repr__ = __str__
 
 
+def _resolved(item: object, arrays: tuple[object, ...]) -> object:
+    """An item as NumPy takes it."""
+    match item:
+        case Slot(position):
+            return _number(arrays[position])
+        case Window(start, stop, step):
+            return slice(_number(arrays[start]), _number(arrays[stop]), step)
+    return item
+
+
 def _number(array: Any) -> object:
     """The number in an array without axes; any other array as it is."""
     return array if getattr(array, "ndim", 1) else array[()]
@@ -397,6 +458,34 @@ class Slot:
     """The place of an array operand in a `Subscript`."""
 
     position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A slice in a `Subscript` between two operands, which are whole numbers.
+
+    It lies within its axis in every call, so that nothing is cut off at the ends.
+    """
+
+    start: int
+    stop: int
+    step: int | None = None
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether it goes from the highest place to the lowest."""
+        return self.step is not None and self.step < 0
+
+    def lowest(self, arrays: tuple[Any, ...]) -> Any:
+        """The lowest place between the ends."""
+        return arrays[self.stop] + 1 if self.is_backwards else arrays[self.start]
+
+    def moved(self, by: int) -> Window:
+        """The same behind so many more operands."""
+        return Window(self.start + by, self.stop + by, self.step)
+
+    def __repr__(self) -> str:
+        return f"Window({self.start}, {self.stop}, {self.step})"
 
 
 @dataclass(frozen=True, slots=True)

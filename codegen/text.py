@@ -68,7 +68,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.sizes import Settled, Size, Sizes
-from codegen.spelling import Slot, Subscript
+from codegen.spelling import Slot, Subscript, Window
 from codegen.types import DTYPES, KINDS, ArrayType, weak
 
 
@@ -548,6 +548,7 @@ _CALLED: Mapping[str, Callable[..., Any]] = {
     "quotient": sz.quotient,
     "Subscript": Subscript,
     "Slot": Slot,
+    "Window": Window,
     "complex": complex,
 }
 

@@ -20,9 +20,13 @@ from tracegrad.world.loops.loop_heads import UNCLOSED
 
 GOLDEN = Path(__file__).parent / "golden"
 
-hypothesis.settings.register_profile("tests", deadline=None, derandomize=True, database=None)
-hypothesis.settings.load_profile("tests")
+EXAMPLES = {"sampled": 40, "long": 400}
+for name, most in EXAMPLES.items():
+    hypothesis.settings.register_profile(
+        name, deadline=None, derandomize=True, database=None, max_examples=most
+    )
 
+gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 config.check = True  # every graph is verified after every pass
 compile_budget.clock = lambda: (
     0.0
@@ -55,6 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """How many examples tests of hypothesis draw, which do not say it themselves."""
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else "sampled")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all.
 
@@ -83,7 +92,6 @@ def pytest_collection_finish() -> None:
     """What collecting made stays until the end: the garbage collector need not look at it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 
 
 @pytest.fixture(scope="session")

@@ -357,8 +357,15 @@ class Writer:
                 f"y[{at}] = {u}",
                 f"y[{at}] += {u}",
                 f"y = y * 0.9\ny[{at}] = {u}",
+                f"y[{self.window()}] = {u}",
+                f"y[{self.window()}] += {u}",
             ),
-            "h": (f"h[{at}] = {u}", f"v = h[1:4]\nv[0] = {u}", f"v = h[2:]\nv *= {self.number()}"),
+            "h": (
+                f"h[{self.window()}] *= {self.number()}",
+                f"h[{at}] = {u}",
+                f"v = h[1:4]\nv[0] = {u}",
+                f"v = h[2:]\nv *= {self.number()}",
+            ),
             "out": (f"out.append({u})", "s = s + out[-1] if len(out) > 2 else s"),
             "d": (f"d['v'] = {u}", f"d['v'] = 0.5 * d['v'] + {u}", f"d = {{'v': {u}}}"),
             "o": (f"o.v = {u}", f"o.v = 0.5 * o.v + {u}", "G.v = G.v * 0.5 + s", "G.n += 1"),
@@ -386,6 +393,15 @@ class Writer:
         t = self.any(*self.loops)
         return self.any(t, t, f"{t} - 1", f"{t} % 5", f"{t} // 2", f"-{t} - 1", "0")
 
+    def window(self) -> str:
+        """A slice of one width, in some programs beyond an end of what it is of."""
+        if not self.loops:
+            return "1:4"
+        t = self.any(*self.loops)
+        return self.any(
+            f"{t}:{t} + 2", f"{t} - 3 : {t}", f"2 * {t} : 2 * {t} + 2", f"{t}:{t} + 5:2"
+        )
+
     def scalar(self) -> str:
         at, k = self.index(), self.number()
         options = ["s", "r", f"x[{at}]", f"np.tanh(s * x[{at}])", f"np.sin(s - r + {k})", k]
@@ -412,6 +428,10 @@ class Writer:
         if self.loops:
             t = self.any(*self.loops)
             options += [
+                f"x[{self.window()}].sum()",
+                f"np.tanh(x[{self.window()}]).mean()",
+                f"(x[{t} : {t} + 3] * w).sum()",
+                f"(x[{t} : {t} - 3 : -1] * w).sum()",
                 f"0.1 * {t}",
                 f"s * 0.5 + {t} * {k}",
                 f"x[{at}] / ({t} + 30.5)",

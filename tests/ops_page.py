@@ -87,12 +87,20 @@ def functions() -> Iterator[tuple[str, Any]]:
 
 
 @cache
+def called_in_tests() -> dict[str, str]:
+    """By dotted name, the test files in which it is called, by that name or a longer one."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(Path(__file__).parent.rglob("test_*.py")):
+        called = set(re.findall(r"\b([\w.]+)\(", file.read_text(encoding="utf-8")))
+        parts = [name.split(".") for name in called]
+        for name in {".".join(part[i:]) for part in parts for i in range(len(part))}:
+            found.setdefault(name, []).append(f"`{file.stem}`")
+    return {name: ", ".join(files) for name, files in found.items()}
+
+
 def mentions(name: str) -> str:
     """The test files where a function of an extension is called by its full name."""
-    called = re.compile(rf"\b{re.escape(name)}\(")
-    files = sorted(Path(__file__).parent.rglob("test_*.py"))
-    found = [f"`{file.stem}`" for file in files if called.search(file.read_text(encoding="utf-8"))]
-    return ", ".join(found)
+    return called_in_tests().get(name, "")
 
 
 def summary(function: Any) -> str:

@@ -155,14 +155,17 @@ def test_values(op):
 
 
 @every_op
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_dtypes(op, dtype):
+def test_dtypes(op):
     """The type rule says what NumPy gives; a dtype that NumPy refuses is refused."""
-    for sample in samples(op, dtype):
+    refused: set[str] = set()
+    for dtype, sample in ((of, sample) for of in DTYPES for sample in samples(op, of)):
+        if dtype in refused:
+            continue
         if not takes(op, sample):
             with pytest.raises(TypeError):
                 op(*boxed(sample.operands), **sample.attributes)
-            return
+            refused.add(dtype)
+            continue
         expected = on_numpy(op, sample)
         types = [type_of(x) for x in sample.operands]
         inferred = op.infer(Sizes(), *types, **sample.attributes)

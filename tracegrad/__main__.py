@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen import TARGETS
 from tracegrad import config
 from tracegrad.backends import kernel_cache
 from tracegrad.errors import TracegradError
@@ -64,9 +65,7 @@ def parser() -> argparse.ArgumentParser:
         "math and tg are known",
     )
     show.add_argument("--part", choices=["all", "forward", "backward"], default="all")
-    show.add_argument(
-        "--backend", choices=["numpy", "numba", "auto", "jax"], help="default: the function's own"
-    )
+    show.add_argument("--backend", choices=list(TARGETS), help="default: the function's own")
     show.add_argument(
         "--transform",
         choices=list(TRANSFORMS),

@@ -50,6 +50,7 @@ from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
     ATOM,
+    INDEX_PARTS,
     UNARY,
     Absent,
     Foreign,
@@ -514,11 +515,14 @@ class Emitter:
         else:
             arrays = ()
         for name, attribute in call.attributes:
-            if name not in spelling.uses and f"{name}_tuple" not in spelling.uses:
+            if spelling.uses.keys().isdisjoint((name, *(f"{name}_{part}" for part in INDEX_PARTS))):
                 continue
             if isinstance(attribute, Subscript):
                 holes[name] = attribute.render(arrays)
                 holes[f"{name}_tuple"] = attribute.render_tuple(arrays)
+                if attribute.windows:
+                    holes[f"{name}_firsts"] = attribute.render_firsts(arrays)
+                    holes[f"{name}_within"] = attribute.within_windows.render(arrays)
             elif (
                 name in spelling.droppable
                 and attribute == call.op.attributes[name]

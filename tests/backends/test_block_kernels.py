@@ -182,7 +182,7 @@ def test_the_text_of_kernels_has_the_bits_of_numpy_source(case, transform, dtype
     assert in_python
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_the_corpus(program, in_python):
     more = {"static_argnames": program.static_argnames}

@@ -409,7 +409,8 @@ def describe(node):
     return f"{getattr(node, 'op', '')} {[value.type for value in node.results]}"
 
 
-LONG = settings(max_examples=250, suppress_health_check=list(HealthCheck))
+TWICE = 2 * settings.default.max_examples
+LONG = settings(max_examples=TWICE, suppress_health_check=list(HealthCheck))
 
 
 @LONG
@@ -432,7 +433,7 @@ def test_tracegrads_graphs_keep_their_bits(grown, data):
     keeps_bits(grown, interpret, lambda graph: pipeline.optimize(graph, "numpy"), data)
 
 
-@settings(LONG, max_examples=150)
+@LONG
 @given(graphs(TOY), st.data())
 def test_a_program_is_right_for_every_size_that_its_guards_allow(grown, data):
     """The source is made for the lengths of one trace and run on others."""

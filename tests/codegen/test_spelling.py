@@ -85,14 +85,14 @@ def one_line(text):
     return black.format_str(text, mode=black.Mode(line_length=10_000))
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(trees(OPERATIONS, LEAVES))
 def test_the_text_of_nested_spellings_means_their_nesting(tree):
     text = tree.rendered().text
     assert ast.dump(ast.parse(text, mode="eval").body) == ast.dump(tree.meant())
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(trees(OPERATIONS, LEAVES))
 def test_the_text_of_nested_spellings_is_as_black_has_it(tree):
     line = f"value = {tree.rendered().text}\n"
@@ -106,7 +106,7 @@ INTEGERS = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(trees(INTEGERS, st.sampled_from(["0", "1", "2", "7", "-1", "-5"]), most=12))
 def test_evaluating_the_text_gives_the_value_of_the_tree(tree):
     assert eval(tree.rendered().text, {"abs": abs}) == tree.value()

@@ -210,7 +210,7 @@ SIMPLE = st.one_of(
 ATTRIBUTE = st.recursive(SIMPLE, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(ATTRIBUTE, ATTRIBUTE)
 def test_attributes_of_every_kind_come_back(first, second):
     x = Value(ArrayType("float64", (symbol("n0"),)), Origin("x", True))

@@ -21,6 +21,7 @@ SAMPLE = """
 VARYING = ("call", "generators", "yield_from")
 
 
+@pytest.mark.sampled(2, 1)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_own_tests_of_python(name):
     with warnings.catch_warnings():

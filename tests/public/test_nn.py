@@ -482,10 +482,10 @@ def test_gradients(tried):
 
 
 def test_values_and_gradients_on_jax(few):
-    """Half of the cases but repetitions, in one program: XLA is slow to start."""
+    """A quarter of the cases but repetitions, in one program: XLA is slow to start."""
     pytest.importorskip("jax")
     names = [name for name in CASES if not name.endswith(("_sum", "_none"))]
-    names = few(names, -(-len(names) // 2))
+    names = few(names, -(-len(names) // 4))
     tried = [CASES[name] for name in names]
 
     def losses(wanted, rest):

@@ -188,6 +188,7 @@ TEXTS = [text.strip() for text in EXPRESSIONS.replace("\n", " ").split(";")]
 KINDS = {"float": lambda: 1.5, "float64": lambda: np.float64(1.5), "array": lambda: np.array(1.5)}
 
 
+@pytest.mark.sampled(5)  # each text, once or twice
 @pytest.mark.parametrize("way", ["compiled", "eager"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS)

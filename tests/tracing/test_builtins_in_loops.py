@@ -178,8 +178,9 @@ def test_the_source_does_not_grow_with_the_turns(function, fresh_loops):
     assert "calling_builtins" not in f.source()
 
 
-@pytest.mark.parametrize("backend", ["jax", "numba"])
+@pytest.mark.sampled(2)  # each function
 @pytest.mark.parametrize("function", [warped, nearest, sum_of_squares, discounted, conditional])
+@pytest.mark.parametrize("backend", ["jax", "numba"])
 def test_other_targets(function, backend):
     pytest.importorskip(backend)
     f = tg.value_and_grad(function, backend=backend)

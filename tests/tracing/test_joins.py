@@ -239,7 +239,7 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", DERIVATIVES)
 @pytest.mark.parametrize("seed", [0, 7, 12])
 def test_derivatives_of_random_ifs_equal_eager(seed, kind):
@@ -300,6 +300,7 @@ def of_three(x):
 SIGNS = [np.array([a, b, c]) for a in (1.0, -1.0) for b in (2.0, -2.0) for c in (0.5, -0.5)]
 
 
+@pytest.mark.sampled(4)  # each transform, each backend
 @pytest.mark.parametrize("backend", ["jax", "numba", "fast math"])
 @pytest.mark.parametrize("transform", [tg.compile, tg.grad, tg.hessian])
 def test_arms_meet_for_every_target(transform, backend, monkeypatch):

@@ -26,7 +26,7 @@ RESULT = "__result__"
 def profiled(source: Source, run: Callable[..., Any]) -> Callable[..., Any]:
     """The function of a program, observed by the profiles that are open on this thread."""
     notes: list[tuple[int, float]] = []
-    if source.target == "numpy":
+    if source.target != "jax" and not source.kernels:
         run = _noting(source, lambda line: notes.append((line, perf_counter())))
 
     def program(*args: Any, **captures: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from codegen import TARGETS
 from tracegrad.errors import ArgumentError
 
 
@@ -11,29 +12,20 @@ from tracegrad.errors import ArgumentError
 class Mode:
     """A target, how freely its programs round, and what a loop may keep; of each there is one."""
 
-    target: str
+    target: str  # the library that runs its programs, "numpy" or "jax"
+    text: str  # the target that source is written in, one of `codegen.TARGETS`
     fast_math: bool = False
     max_bytes: int | None = None
-    kernels: str = ""  # "numba" compiles parts of NumPy source, or "auto": where that is worth it
-
-    @property
-    def text(self) -> str:
-        """The target that source is written in, one of `codegen.TARGETS`."""
-        return self.kernels or self.target
 
     def __str__(self) -> str:
         text = f"{self.text} with fast math" if self.fast_math else self.text
         return text if self.max_bytes is None else f"{text} within {self.max_bytes} bytes a loop"
 
 
-EXACT = {
-    **{target: Mode(target) for target in ("numpy", "jax")},
-    **{name: Mode("numpy", kernels=name) for name in ("numba", "auto")},
-}
+EXACT = {name: Mode(target.dialect, name) for name, target in TARGETS.items()}
 FAST = {  # XLA regroups as it likes anyway
-    **EXACT,
-    "numpy": Mode("numpy", fast_math=True),
-    **{name: Mode("numpy", fast_math=True, kernels=name) for name in ("numba", "auto")},
+    name: mode if mode.target == "jax" else replace(mode, fast_math=True)
+    for name, mode in EXACT.items()
 }
 
 CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}

@@ -25,7 +25,7 @@ from codegen.types import LIST, is_inexact
 from tracegrad.errors import NotDifferentiableError, TraceError
 from tracegrad.ops.checkpoint_markers import Region, constants_of, regions_of
 from tracegrad.ops.elementwise.ufuncs import add, astype, kept, real, subtract, where
-from tracegrad.ops.index_bounds import apart
+from tracegrad.ops.index_bounds import apart, joined
 from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.python_lists import as_recorded
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
@@ -320,7 +320,8 @@ class Places:
         """Whether there were only zeros at an index, where there are none from now on."""
         if self.mixed:
             raise Mixed("what elements were met before differs from path to path")
-        if index is None or len(self.others) == self.MANY:
+        among = None if index is None else self._joined(index)
+        if index is None or (len(self.others) == self.MANY and among is None):
             self.known = False
         if not self.known or index is None:
             return False
@@ -331,8 +332,19 @@ class Places:
             free = free and items not in self.elements
             self.elements.add(items)
             return free
-        self.others.append(index)
+        if among is None:
+            self.others.append(index)
+        else:
+            self.others[among[0]] = among[1]
         return free and all(apart(Subscript(element), index) for element in self.elements)
+
+    def _joined(self, index: Subscript) -> tuple[int, Subscript] | None:
+        """The one of the others that makes one slice with an index, and that slice."""
+        for i in reversed(range(len(self.others))):
+            whole = joined(self.others[i], index)
+            if whole is not None:
+                return i, whole
+        return None
 
 
 def _scatter_onto(

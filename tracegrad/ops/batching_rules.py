@@ -16,7 +16,7 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.sizes import Dim
-from codegen.spelling import Slot, Subscript
+from codegen.spelling import Slot, Subscript, Window
 from tracegrad.errors import NotBatchedError
 from tracegrad.ops.record import TABLE
 from tracegrad.runtime.provided import Provided
@@ -469,6 +469,9 @@ def indexed(batch: Batch, first: int, whole: bool, ndim: int) -> Indexed:
     masks = [dtype_of(array) == "bool" for array in arrays]
     if any(w and m for w, m in zip(wide, masks, strict=True)):
         raise NotBatchedError("how many elements a mask selects differs between examples")
+    windows = batch.attributes["index"].windows
+    if any(wide[window.start] or wide[window.stop] for window in windows):
+        raise NotBatchedError("where a slice begins differs between examples")
     block = max((1 if m else n for n, m in zip(lane_ndims, masks, strict=True)), default=0)
     kept, at, apart = _shape_of_index(items, lane_ndims, masks, ndim)
     total = kept + block
@@ -488,12 +491,22 @@ def indexed(batch: Batch, first: int, whole: bool, ndim: int) -> Indexed:
         order = [place, *(i for i in range(1 + total) if i != place)]
         return Indexed(spread, items, tuple(order))
     counting = _counting(batch.like, batch.length, block)
-    shifted = [Slot(item.position + 1) if isinstance(item, Slot) else item for item in items]
+    shifted = [_moved(item) for item in items]
     lane_at = 0 if apart else at
     # as it is read: batch, the arrays' axes, the others
     others = list(range(1 + block, 1 + total))
     order = [0, *others[:lane_at], *range(1, 1 + block), *others[lane_at:]]
     return Indexed((counting, *spread), (Slot(0), *shifted), tuple(order))
+
+
+def _moved(item: object) -> object:
+    """An item of an index behind one more array."""
+    match item:
+        case Slot(position):
+            return Slot(position + 1)
+        case Window():
+            return item.moved(1)
+    return item
 
 
 def _shape_of_index(
@@ -512,7 +525,7 @@ def _shape_of_index(
     kept, at = 0, 0
     places: list[int] = []
     for place, item in enumerate(items):
-        if item is None or isinstance(item, slice):
+        if item is None or isinstance(item, slice | Window):
             kept += 1
             continue
         if item is Ellipsis:

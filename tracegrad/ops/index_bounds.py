@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from codegen.sizes import Dim
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType
 from tracegrad.ops.record import define
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import shape_of, type_of
 
 
@@ -55,6 +59,36 @@ def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
         axis += rest if item is Ellipsis else width(item, types)
 
 
+def spans_in_turns(x: Any, items: Sequence[Any]) -> dict[int, Dim]:
+    """By their places, the slices of an index that lie within their axes whatever loops count.
+
+    With them how far apart their ends are.
+    """
+    found: dict[int, Dim] = {}
+    if STATE.trace is None or not any(map(_is_between_tensors, items)):
+        return found
+    shape, axis = shape_of(x), 0
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            axis = len(shape) - sum(y is not None for y in items[place + 1 :])
+        elif item is not None:
+            if not isinstance(item, slice) and (isinstance(item, list) or np.ndim(item)):
+                return {}  # an array or a mask: the slices are of the numbers of now
+            if _is_between_tensors(item) and axis < len(shape):
+                span = STATE.trace.span_of(item.start, item.stop, item.step, shape[axis])
+                if span is not None:
+                    found[place] = span
+            axis += 1
+    return found
+
+
+def _is_between_tensors(item: Any) -> bool:
+    """Whether both ends of a slice are recorded."""
+    return isinstance(item, slice) and all(
+        getattr(end, "_traced", None) is not None for end in (item.start, item.stop)
+    )
+
+
 def may_be_whole(index: Subscript) -> bool:
     """Whether an index without numbers may name every place, as ``[:2]`` does of two."""
     return all(
@@ -79,6 +113,33 @@ def apart(a: Subscript, b: Subscript) -> bool:
         if _before(one, other) or _before(other, one) or _interleaved(one, other):
             return True
     return False
+
+
+def joined(a: Subscript, b: Subscript) -> Subscript | None:
+    """The index of what two slices name together, where these overlap or follow one another."""
+    if len(a.items) != len(b.items):
+        return None
+    differing = [
+        i for i, pair in enumerate(zip(a.items, b.items, strict=True)) if pair[0] != pair[1]
+    ]
+    if len(differing) != 1:
+        return a if not differing else None
+    at = differing[0]
+    one, other = _ends(a.items[at]), _ends(b.items[at])
+    if one is None or other is None:
+        return None
+    (low, end), (begin, high) = sorted((one, other))
+    if begin > end:
+        return None
+    return Subscript((*a.items[:at], slice(low, max(end, high)), *a.items[at + 1 :]))
+
+
+def _ends(item: object) -> tuple[int, int] | None:
+    """The ends of a slice of neighbours that is the same for all long axes."""
+    if not isinstance(item, slice) or item.step not in (None, 1) or item.stop is None:
+        return None
+    start = item.start or 0
+    return (start, item.stop) if 0 <= start <= item.stop else None
 
 
 def _before(a: int | slice, b: int | slice) -> bool:

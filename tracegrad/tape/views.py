@@ -168,6 +168,16 @@ def same_place(a: Sequence[Step], b: Sequence[Step]) -> bool:
     )
 
 
+def same_operands(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether operands are known to be the same values of one trace."""
+    return len(a) == len(b) and all(map(_is_one_value, a, b))
+
+
+def _is_one_value(a: Any, b: Any) -> bool:
+    one, other = getattr(a, "_traced", None), getattr(b, "_traced", None)
+    return one is not None and other is not None and one[0] is other[0] and one[1] is other[1]
+
+
 def follow(x: Any, path: Sequence[Step]) -> Any:
     """What a path leads to."""
     for step in path:

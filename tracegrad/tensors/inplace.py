@@ -33,6 +33,7 @@ from tracegrad.ops.shape.creation import shape_tuple, zeros_in
 from tracegrad.ops.shape.indexing import (
     add_at,
     element,
+    gather,
     getitem,
     getitem_basic,
     normalize,
@@ -55,6 +56,7 @@ from tracegrad.tape.views import (
     place_of,
     put,
     register,
+    same_operands,
     same_place,
     views_of,
 )
@@ -253,19 +255,24 @@ ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
 PARTS = (getitem_basic, element)
 
 
+def _is_part(step: Step) -> bool:
+    """Whether a view is one of fixed places, or of a slice between numbers that a loop counts."""
+    return step.op in PARTS or (step.op is gather and bool(step.attributes["index"].windows))
+
+
 def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
     """Adds to a view ``y[1:]`` as one op on `y`, whose rule has nothing to take out and put back.
 
     False where the Tensor is no such view.
     """
     base, path = place_of(part)
-    if len(path) != 1 or path[0].op not in PARTS or not _is_alike(part, other):
+    if len(path) != 1 or not _is_part(path[0]) or not _is_alike(part, other):
         return False
     shape = np.shape(getattr(other, "_array", other))
     if np.broadcast_shapes(shape, np.shape(part._array)) != np.shape(part._array):
         return False
     with _CalledLike(base):
-        whole = add(base, other, **{**ONCE, **path[0].attributes})
+        whole = add(base, other, *path[0].others, **{**ONCE, **path[0].attributes})
     _go_on(base, whole, path)
     return True
 
@@ -288,9 +295,9 @@ def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
         return False
     arrays, at = normalize(tensor, key)
     last = view.path[-1]
-    if arrays or last.op not in PARTS or last.attributes["index"] != at["index"]:
+    if not _is_part(last) or last.attributes["index"] != at["index"]:
         return False
-    return same_place(view.path[:-1], path)
+    return same_operands(last.others, arrays) and same_place(view.path[:-1], path)
 
 
 class _Added:

@@ -716,6 +716,12 @@ class Trace:
             self.looked_at[str(length)] = f"{origin.file}:{origin.line}" if origin.line else ""
         return self.sizes.fix(length)
 
+    def span_of(self, start: Any, stop: Any, step: Any, length: Dim) -> Dim | None:
+        """How far apart the ends of a slice are, where it lies within its axis in all turns."""
+        if self.world is None or self.world.loops is None:
+            return None
+        return self.world.loops.span_of(start, stop, step, length)  # type: ignore[no-any-return]
+
     def count_true(self, mask: Value, array: Any) -> Dim:
         """The number of True in a mask: a length that only the data tell.
 

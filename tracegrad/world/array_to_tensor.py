@@ -56,7 +56,9 @@ def is_recorded(x: Any) -> bool:
 
 
 def holds_recorded(x: Any) -> bool:
-    """Whether an object is a recorded Tensor, or a sequence that holds one."""
+    """Whether an object is a recorded Tensor, or a sequence or a slice that holds one."""
+    if type(x) is slice:
+        return is_recorded(x.start) or is_recorded(x.stop)
     return is_recorded(x) or (type(x) in (list, tuple) and any(map(holds_recorded, x)))
 
 
@@ -85,14 +87,17 @@ def received(
             tensor = world.tensor_in_place_of(operands[0].base, None)
             operands = (tensor.flat, *rest)
         return operation, operands, keywords
-    if not operands or type(operands[0]) is not np.ndarray or not _writes(operation):
+    if not operands or type(operands[0]) is not np.ndarray:
+        return operation, operands, keywords
+    if operation is operator.getitem and _is_updated(world, *operands):
+        return operation, (_plain_or_tensor(world, operands), *rest), keywords
+    if not _writes(operation):
         return operation, operands, keywords
     if any(map(holds_recorded, rest)):
         tensor = world.tensor_in_place_of(operands[0], operands)
     elif _is_used(operation, operands[0]):
-        try:
-            tensor = world.tensor_in_place_of(operands[0], operands, recorded=False)
-        except ConversionError:  # the run is no program, then
+        tensor = _plain_or_tensor(world, operands)
+        if tensor is operands[0]:
             return operation, operands, keywords
     else:
         return operation, operands, keywords
@@ -101,6 +106,30 @@ def received(
     if isinstance(operation, MethodDescriptorType):
         return getattr(tensor, operation.__name__), rest, keywords
     return operation, (tensor, *rest), keywords
+
+
+def _plain_or_tensor(world: Any, operands: Operands) -> Any:
+    """A Tensor in the place of the first operand; that itself, where none can be there.
+
+    The run is no program, then.
+    """
+    try:
+        return world.tensor_in_place_of(operands[0], operands, recorded=False)
+    except ConversionError:
+        return operands[0]
+
+
+def _is_updated(world: Any, array: np.ndarray, key: Any) -> bool:
+    """Whether a slice between numbers that a loop counts is read to be written back.
+
+    So it is in ``y[i : i + 4] += v``, which copies what it reads the slice of, and by.
+    """
+    items = key if type(key) is tuple else (key,)
+    counted = any(type(item) is slice and holds_recorded(item) for item in items)
+    if not counted or world.is_outside(array):
+        return False
+    frame = world.machine.frame
+    return frame is not None and frame.program.instructions[frame.index - 1].name == "COPY"
 
 
 def _writes(operation: Any) -> bool:

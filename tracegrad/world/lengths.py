@@ -400,14 +400,30 @@ class Lengths:
             return None
         return (numbers.start if passed else start), stop
 
+    def assume_some(self, dim: Dim) -> bool:
+        """Whether a length is not below 0, in this run and in all that its program is for."""
+        sizes = self.trace.sizes
+        dim = sizes.resolve(dim)
+        if not isinstance(dim, Size) or sizes.value(dim) < 0:
+            return not isinstance(dim, Size) and dim >= 0
+        if all(factor > 0 for _, factor in dim.terms):
+            return True
+        if self._is_of_data(dim):
+            return False
+        self._assume(size_of(SliceLength(add(dim, 1), None, 1, None)), 1)
+        return True
+
+    def _assume(self, dim: Dim, number: int) -> None:
+        guards = self.trace.sizes.guards
+        if (dim, number) not in guards:
+            guards.append((dim, number))
+
     def assume_turns(self, start: Dim, stop: Dim, step: int) -> None:
         """A loop makes enough turns to be one."""
         sizes = self.trace.sizes
         of = sizes.resolve(minus(stop, start) if step > 0 else minus(start, stop))
         if isinstance(of, Size) and not self._is_of_data(of):
-            pair = size_of(SliceLength(of, None, FEWEST, None)), FEWEST
-            if pair not in sizes.guards:
-                sizes.guards.append(pair)
+            self._assume(size_of(SliceLength(of, None, FEWEST, None)), FEWEST)
 
 
 _HOLDING = frozenset({Length, tuple, list, dict, slice, range, Rows})

@@ -33,6 +33,7 @@ from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
+from tracegrad.world.array_to_tensor import holds_recorded
 from tracegrad.world.callable_names import is_known, text_of_key
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
@@ -115,7 +116,9 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         own = instead(operation, (x, contents(world, key)), keywords)
         return x[key] if own is None else own()
     if not world.is_outside(x):
-        if kind is np.ndarray and type(key) is tuple and holds_tensors(key):
+        by_tensors = type(key) is tuple and holds_tensors(key)
+        by_tensors |= type(key) in (slice, tuple) and holds_recorded(key)
+        if kind is np.ndarray and by_tensors:
             return tg.asarray(x)[contents(world, key)]
         return x[key if kind in native_tables.CONTAINERS else contents(world, key)]
     text = world.text_of(x)

@@ -690,14 +690,16 @@ class _Writer(Reading, Telling, Listing, InTurns):
     ) -> tuple[Node, ...]:
         """The nodes of a turn that goes back, which write rows as a tape does it."""
 
-        def ahead(parameter: Value, update: Call, n: int) -> None:
+        def ahead(parameter: Value, update: Call, n: int, as_there: bool) -> None:
             (value,) = [v for v, p in parameters.items() if p is parameter]
-            none = self.reverse.builder.constant(-0.0, replace(mine[value].type, shape=()))
-            place = self._written(count + (turn.lowest - 1 + n))
-            given = dict(update.attributes)
-            (mine[value],) = self.reverse.builder.call(
-                set_at, (mine[value], none, place), mine[value].origin, **given
-            )
+            builder = self.reverse.builder
+            none = builder.constant(-0.0, replace(mine[value].type, shape=()))
+            number = self._written(count + (turn.lowest - 1 + n))
+            places = [number]
+            if as_there:
+                places = [turn.at(number, v, builder) for v in update.operands[2:]]
+            given, origin = dict(update.attributes), mine[value].origin
+            (mine[value],) = builder.call(set_at, (mine[value], none, *places), origin, **given)
 
         known = {r: node for node in turn.nodes for r in node.results}
 

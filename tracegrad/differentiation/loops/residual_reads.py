@@ -28,7 +28,7 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.sizes import Dim, Sizes, mul
+from codegen.sizes import Dim, Sizes, mul, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts
@@ -145,6 +145,8 @@ class Reading:
         if not isinstance(made, Call):
             return False
         counts = made.op in COUNTING and made.results[0].type == INT
+        if made.op is length:
+            return symbols(made.attribute("size")).isdisjoint(self.graph.sizes.data)
         if not counts and made.op not in FREE:
             return False
         return all(self._is_free(facts, v) for v in made.operands)

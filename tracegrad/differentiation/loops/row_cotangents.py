@@ -26,8 +26,8 @@ from codegen.ir import (
     walk,
 )
 from codegen.rewrite import substituted
-from codegen.sizes import Sizes
-from codegen.spelling import Subscript
+from codegen.sizes import Dim, Sizes
+from codegen.spelling import Slot, Subscript, Window
 from tracegrad.ops.elementwise.ufuncs import add, multiply, negative, subtract
 from tracegrad.ops.shape.indexing import (
     add_at,
@@ -41,6 +41,8 @@ from tracegrad.ops.shape.indexing import (
 
 MOST_AHEAD = 4
 """So far apart may the rows be that a turn adds to."""
+MOST_COMPARED = 64
+"""So many turns are compared, to tell which rows are met first."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Turns:
         if not isinstance(made, Call) or made.op not in (add, subtract, multiply):
             return None
         left, right = made.operands
+        if made.op is not subtract and self._number(left) is not None:
+            left, right = right, left
         base, number = self.row(left), self._number(right)
         if base is None or number is None:
             return None
@@ -78,36 +82,61 @@ class Turns:
         whole = isinstance(made, Constant) and type(made.value) is int
         return made.value if whole else None  # type: ignore[union-attr,return-value]
 
+    def at(self, number: Value, value: Value, builder: Builder) -> Value:
+        """A number of a turn, as it is where the counter has another one."""
+        if value is self.index:
+            return number
+        made = next((node for node in self.nodes if value in node.results), None)
+        if isinstance(made, Constant):
+            return builder.constant(made.value, value.type, made.slot, value.origin)
+        if not isinstance(made, Call):
+            return value
+        operands = tuple([self.at(number, v, builder) for v in made.operands])
+        return builder.call(made.op, operands, value.origin, **dict(made.attributes))[0]
+
     def readers(self, value: Value) -> list[Node]:
         """The nodes that read a value, once for each time."""
         return [node for node in walk(self.nodes) for v in node.operands if v is value]
 
 
 def set_once(
-    turn: Turns, empty: Iterable[Value], sizes: Sizes, ahead: Callable[[Value, Call, int], None]
+    turn: Turns,
+    empty: Iterable[Value],
+    sizes: Sizes,
+    ahead: Callable[[Value, Call, int, bool], None],
 ) -> tuple[Node, ...]:
     """The nodes of a turn, which sets each row where it is met first (-0.0 stays so).
 
     `empty` are parameters that begin as zeros. Turns go from the last number to the first, so that
     the lowest row of a turn is one that nobody has met. Rows above those that are the lowest of a
-    turn are met first by others, in the first turns: ``ahead(parameter, update, n)`` makes the row
-    that is `n` from the first number -0.0, which changes no sum.
+    turn are met first by others, in the first turns: ``ahead(parameter, update, n, False)`` makes
+    the row that is `n` from the first number -0.0, which changes no sum. Slices are met as a whole:
+    ``ahead(parameter, update, n, True)`` makes that -0.0 which the update meets in the turn there.
     """
     sets: dict[Node, None] = {}
     for parameter in empty:
         ways = _Ways(turn, parameter)
+        if not ways.are_known():
+            continue
+        if ways.meet_slices:
+            for update, turns in zip(ways.updates, ways.meet_first(), strict=True):
+                if turns is None:
+                    sets[update] = None
+                for n in range(turns or 0):
+                    ahead(parameter, update, -n, True)
+            continue
         if not ways.meet_lowest_first():
             continue
-        (_, lowest), (_, highest) = ways.rows[0], ways.rows[-1]
+        (_, lowest, _), (_, highest, _) = ways.rows[0], ways.rows[-1]
         sets.update(dict.fromkeys(ways.first[ways.rows[0]]))
         if ways.are_alike and highest - lowest <= min(MOST_AHEAD, turn.count - 1):
             for n in range(lowest + 1, highest + 1):
-                ahead(parameter, ways.updates[0], n)
+                ahead(parameter, ways.updates[0], n, False)
     return _set(turn.nodes, sets.keys(), sizes)
 
 
-Row: TypeAlias = tuple[int, int]
-"""So many times the counter's number, and what is added."""
+Row: TypeAlias = tuple[int, int, Dim]
+"""So many times the counter's number, and what is added; and how many rows there are from it on."""
 
 
 class _Other(Exception):
@@ -134,6 +163,7 @@ class _Ways:
         self.turn = replace(turn, nodes=tuple(walk(turn.nodes)))
         self.parameter = parameter
         self.updates: list[Call] = []
+        self.met_in_turn: list[Row] = []  # the rows of each of these
         self.first: dict[Row, list[Call]] = {}  # the updates that meet a row first in a turn
         self.ends: list[_Met] = []  # what turns have met
         self.arrived: dict[object, list[tuple[list[int], Value, _Met]]] = {}
@@ -148,15 +178,34 @@ class _Ways:
         """Whether all ways meet all of the rows."""
         return all(len(end.surely) == len(self.first) for end in self.ends)
 
-    def meet_lowest_first(self) -> bool:
-        """Whether the lowest row of a turn is one that no turn before it has met."""
+    def are_known(self) -> bool:
+        """Whether turns do nothing else to the parameter than to update its rows."""
         try:
             self._through(self.block, self.parameter, _Met())
         except _Other:
             return False
-        if not self.first or len({times for times, _ in self.first}) > 1:
-            return False
-        times, lowest = self.rows[0]
+        return bool(self.first) and len({times for times, *_ in self.first}) == 1
+
+    @property
+    def meet_slices(self) -> bool:
+        """Whether some updates are of several rows."""
+        return any(call.attribute("index").windows for call in self.updates)
+
+    def meet_first(self) -> list[int | None]:
+        """In how many turns, from the first on, an update meets rows that nobody has met before.
+
+        None stands for all turns. Where that has no such form, or arms update rows, it is 0.
+        """
+        straight = len(self.ends) == 1 and all(x in self.whole.nodes for x in self.updates)
+        turns = _first_meetings(self.met_in_turn) if straight else None
+        nothing: list[int | None] = [0] * len(self.updates)
+        if turns is None or any(n and n > min(MOST_AHEAD, self.whole.count) for n in turns):
+            return nothing
+        return turns
+
+    def meet_lowest_first(self) -> bool:
+        """Whether the lowest row of a turn is one that no turn before it has met."""
+        times, lowest, _ = self.rows[0]
         below = times < 1 or times * self.whole.lowest + lowest < 0
         return not below and (times == 1 or len(self.first) == 1)
 
@@ -184,14 +233,17 @@ class _Ways:
                     self._through(inner, value, met)
 
     def _updated(self, call: Call, value: Value, met: _Met) -> tuple[Value, _Met]:
-        alike = not self.updates or call.attributes == self.updates[0].attributes
         only = sum(v is value for v in call.operands) == 1 and call.operands[0] is value
-        if call.op not in (add_at, subtract_at) or len(call.operands) != 3 or not (alike and only):
+        if call.op not in (add_at, subtract_at) or not only:
             raise _Other
-        row = self.turn.row(call.operands[2])
-        if row is None:
+        if self.updates and _along(call) != _along(self.updates[0]):
             raise _Other
+        base = self.turn.row(call.operands[2]) if len(call.operands) > 2 else None
+        if base is None:
+            raise _Other
+        row = (*base, _rows_of(call))
         self.updates.append(call)
+        self.met_in_turn.append(row)
         first = self.first.setdefault(row, [])
         if row not in met.maybe:
             first.append(call)
@@ -219,16 +271,81 @@ class _Ways:
         return join.parameters[places[0]], _Met(surely, maybe)
 
 
+def _along(call: Call) -> object:
+    """The axis of which an update names rows, by number or from one to another.
+
+    Any other index, which names one place, has to be the same in all updates.
+    """
+    index = call.attribute("index")
+    items = [*index.items]
+    while items and items[-1] == slice(None):
+        items.pop()
+    if call.attribute("repeats") or any(item != slice(None) for item in items[:-1]):
+        if index.windows or len(call.operands) != 3:
+            raise _Other
+        return call.attributes
+    numbers = {Slot(0): 3, Window(0, 1): 4}.get(items[-1]) if items else None
+    if numbers != len(call.operands):
+        raise _Other
+    return len(items)
+
+
+def _rows_of(call: Call) -> Dim:
+    spans: tuple[Dim, ...] = call.attribute("counts")
+    return spans[0] if call.attribute("index").windows else 1
+
+
+def _first_meetings(rows: Sequence[Row]) -> list[int | None] | None:
+    """For each update of a turn the number of turns, from the first on, that meet new rows.
+
+    None for an update stands for all turns. The whole is None where it is neither, or not known.
+    An update is new where none before it has any row in common: as `Places` has it.
+    """
+    times = rows[0][0]
+    if times < 1:
+        return None
+    if len(rows) == 1 and not isinstance(rows[0][2], int):
+        return [1] if times == 1 else None  # in its steps of one, slices overlap
+    spans = [(plus, plus + n) for _, plus, n in rows if isinstance(n, int) and n > 0]
+    if len(spans) < len(rows):
+        return None
+    least, most = min(low for low, _ in spans), max(high for _, high in spans)
+    turns = (most - least) // times + 2  # behind these all are alike
+    if turns > MOST_COMPARED:
+        return None
+    known: list[tuple[int, int]] = []
+    new: list[list[bool]] = [[] for _ in rows]
+    for turn in range(turns):
+        for (low, high), found in zip(spans, new, strict=True):
+            low, high = low - times * turn, high - times * turn
+            found.append(all(high <= a or b <= low for a, b in known))
+            known.append((low, high))
+    counts = [found.index(False) if False in found else None for found in new]
+    if any(n is not None and any(found[n:]) for n, found in zip(counts, new, strict=True)):
+        return None
+    parts = [_parts(known[: len(rows) * n]) for n in (turns - 1, turns)]
+    return None if parts[0] < parts[1] and None in counts else counts  # see `Places.MANY`
+
+
+def _parts(spans: Sequence[tuple[int, int]]) -> int:
+    """How many parts with gaps between them some rows make up."""
+    found, end = 0, None
+    for low, high in sorted(spans):
+        found += end is None or low > end
+        end = high if end is None else max(end, high)
+    return found
+
+
 def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ...]:
     """The nodes, some of whose updates set a row."""
     changed: list[Node] = []
     for node in nodes:
         if node in sets:
             assert isinstance(node, Call)
-            x, value, index = node.operands
+            x, value, *places = node.operands
             if node.op is subtract_at:
                 value = _negated(value, changed, sizes)
-            node = replace(node, op=set_at, operands=(x, value, index))
+            node = replace(node, op=set_at, operands=(x, value, *places))
         elif isinstance(node, Branch | Loop | Join):
             blocks = [replace(b, nodes=_set(b.nodes, sets, sizes)) for b in node.blocks]
             node = replace(node, blocks=tuple(blocks))
@@ -302,7 +419,7 @@ def _is_row(call: Call) -> bool:
 
 
 def _first(index: Subscript) -> bool:
-    return len(index.items) == 1 and not isinstance(index.items[0], int | slice)
+    return len(index.items) == 1 and isinstance(index.items[0], Slot)
 
 
 def _readers(block: Block) -> list[tuple[Node | None, Value]]:

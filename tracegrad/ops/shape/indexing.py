@@ -4,9 +4,10 @@
 (``x[i] = v`` on a Tensor rebinds the Tensor to it), and the lifetime pass turns it into a plain
 assignment wherever the old array is dead.
 
-An index is kept as a `Subscript` (ints, slices, None, Ellipsis, and slots for arrays), the arrays
-in its slots, and what must be known of them: `counts`, how many True each mask among them has (a
-length that only data tell), and `repeats`, whether a place may be named twice.
+An index is kept as a `Subscript` (ints, slices, None, Ellipsis, slots for arrays, and windows:
+slices between numbers that a loop counts), the arrays in its slots, and what must be known of them:
+`counts`, how many True each mask among them has (a length that only data tell), or how far apart
+the ends of each window are, and `repeats`, whether a place may be named twice.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from codegen import sizes as sz
 from codegen.errors import CodegenError
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
-from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.spelling import Slot, Spelling, Subscript, Window, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.elementwise.ufuncs import alias, astype
 from tracegrad.ops.elementwise.ufuncs import where as choose
-from tracegrad.ops.index_bounds import axes_used, inside, may_be_whole, width
-from tracegrad.ops.program_functions import apart_in_xla, needs
+from tracegrad.ops.index_bounds import axes_used, inside, spans_in_turns, width
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.shape import windows_in_jax
 from tracegrad.ops.shape.creation import (
     LITERAL,
     arange_in,
@@ -79,7 +81,7 @@ def _indexed_shape(
     advanced: list[tuple[Dim, ...]] = []
     places: list[int] = []  # of the advanced items, among all
     at = 0  # how many kept axes precede the first advanced item
-    axis, masks = 0, iter(counts)
+    axis, told = 0, iter(counts)
     for place, item in enumerate(index.items):
         match item:
             case None:
@@ -87,6 +89,10 @@ def _indexed_shape(
                 continue
             case slice():
                 kept.append(sz.slice_length(sizes.resolve(x.shape[axis]), item))
+                axis += 1
+                continue
+            case Window(step=step):
+                kept.append(sz.slice_length(sizes.resolve(next(told)), slice(None, None, step)))
                 axis += 1
                 continue
             case _ if item is Ellipsis:
@@ -98,7 +104,7 @@ def _indexed_shape(
                 mask = arrays[position]
                 _same_lengths(sizes, x.shape[axis : axis + mask.ndim], mask.shape)
                 axis += mask.ndim
-                advanced.append((next(masks),))
+                advanced.append((next(told),))
             case Slot(position):
                 axis += 1
                 advanced.append(arrays[position].shape)
@@ -300,6 +306,8 @@ def _gathered_memory(x: ArrayType, *arrays: ArrayType, index: Subscript, **_: An
 gather = define(
     "gather",
     "x[index]",
+    jax=windows_in_jax.read,
+    needs=windows_in_jax.READING,
     operands="x *arrays",
     infer=_gathered_type,
     vjp=_read_vjp,
@@ -354,14 +362,9 @@ def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"out = np.zeros(shape, dtype=dtype)\n{put}")
 
 
-def _put_in_jax(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
-    """A spelling that writes at an index, which may be the whole array."""
-    return lambda at: spell(apart_in_xla(text) if may_be_whole(at["index"]) else text)
-
-
 def _scatter_jax(attributes: Mapping[str, Any]) -> Spelling:
     put = "add" if attributes["repeats"] else "set"
-    return _put_in_jax(f"jnp.zeros(shape, dtype=dtype).at[index].{put}(ct)")(attributes)
+    return windows_in_jax.written("jnp.zeros(shape, dtype=dtype)", f"{put}(ct)")(attributes)
 
 
 def _scatter_vjp(
@@ -379,7 +382,7 @@ scattered = define(
     vjp=_scatter_vjp,
     attributes={"index": ..., "counts": (), "repeats": True, "shape": ..., "dtype": "float64"},
     traits=(Trait.C_ORDER, Trait.PLACES),
-    needs=needs((added_at,)),
+    needs=needs((added_at,), windows_in_jax.FUNCTIONS),
     scratch=0,
     batch=batching_rules.scattering,
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
@@ -450,7 +453,8 @@ def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
 set_at = define(
     "index_set",
     Spelling(f"{COPIED}\nout[index] = value", "x[index] = value"),
-    jax=_put_in_jax("x.at[index].set(value)"),
+    jax=windows_in_jax.written("x", "set(value)"),
+    needs=windows_in_jax.WRITING,
     operands="x value *arrays",
     infer=_updated_type,
     vjp=_set_vjp,
@@ -474,7 +478,7 @@ def _subtract_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) 
 
 def _is_view(index: Subscript) -> bool:
     """Whether ``x[index]`` looks at the memory of x, whatever the number of its axes."""
-    free = any(isinstance(item, slice) or item is Ellipsis for item in index.items)
+    free = any(isinstance(item, slice | Window) or item is Ellipsis for item in index.items)
     return free and not any(isinstance(item, Slot) for item in index.items)
 
 
@@ -492,7 +496,8 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
     return define(
         name,
         text,
-        jax=_put_in_jax(jax),
+        jax=windows_in_jax.written("x", jax),
+        needs=windows_in_jax.WRITING,
         operands="x value *arrays",
         infer=_updated_type,
         vjp=vjp,
@@ -508,7 +513,7 @@ add_at = _combining(
     "index_add",
     "add",
     "+= value",
-    "x.at[index].add(value)",
+    "add(value)",
     _add_vjp,
     "x with value added at x[index], once for each time that a place is named.",
 )
@@ -516,7 +521,7 @@ subtract_at = _combining(
     "index_subtract",
     "subtract",
     "-= value",
-    "x.at[index].add(-value)",
+    "add(-value)",
     _subtract_vjp,
     "x with value subtracted at x[index], once for each time that a place is named.",
 )
@@ -530,14 +535,20 @@ INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at, subtrac
 def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
     """What a user put between brackets: its arrays, and the attributes of the ops on it."""
     items = key if isinstance(key, tuple) else (key,)
+    spans = spans_in_turns(x, items)
     shown: list[object] = []
     arrays: list[Any] = []
     counts: list[Dim] = []
     of_ints: list[Any] = []
-    for item in items:
+    for place, item in enumerate(items):
         item = list(item) if type(item) is range else item
         if item is None or item is Ellipsis:
             shown.append(item)
+        elif place in spans:
+            between: slice = items[place]
+            shown.append(Window(len(arrays), len(arrays) + 1, between.step))
+            counts.append(spans[place])
+            arrays += [between.start, between.stop]
         elif isinstance(item, slice):
             parts = (item.start, item.stop, item.step)
             shown.append(slice(*(None if p is None else as_int(p) for p in parts)))

@@ -23,6 +23,7 @@ from typing import Any
 from weakref import ref
 
 from codegen.ir import Check, Origin, Value
+from codegen.sizes import Dim
 from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Elsewhere, Frame
 from tracegrad.machine.translation import program_of
@@ -56,6 +57,7 @@ from tracegrad.world.loops.state_items import held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import say, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
+from tracegrad.world.loops.windows import span_of
 from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
 from tracegrad.world.row_iterators import Rows, rows_of
@@ -237,6 +239,10 @@ class Loops(Closing):
     def counts(self, x: Any) -> bool:
         """Whether something is an int of a loop, for which the function has a Tensor."""
         return self.is_recorded(x) and x._traced[1].type == INT
+
+    def span_of(self, start: Any, stop: Any, step: int | None, axis: Dim) -> Dim | None:
+        """How far apart the ends of a slice of an axis are, where that is one in all turns."""
+        return span_of(self, start, stop, step, axis)
 
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Value, dims_of
-from codegen.spelling import Slot, Subscript
+from codegen.sizes import slice_length
+from codegen.spelling import Slot, Subscript, Window
 from codegen.types import kind
 from tracegrad.ops.elementwise.ufuncs import (
     add,
@@ -88,11 +89,16 @@ def _of_numbers(call: Call, numbers: Sequence[int | None], builder: Builder) -> 
     index = given.get("index")
     if not isinstance(index, Subscript) or all(n is None for n in numbers[fixed:]):
         return call
-    arrays = call.operands[fixed:]
-    left = [i for i, number in enumerate(numbers[fixed:]) if number is None]
-    items = tuple([_item(x, numbers[fixed:], left) for x in index.items])
+    arrays, found = call.operands[fixed:], _with_whole_windows(call, numbers[fixed:], builder)
+    if all(n is None for n in found):
+        return call
+    left = [i for i, number in enumerate(found) if number is None]
+    items = tuple([_item(x, found, left) for x in index.items])
     operands = (*call.operands[:fixed], *(arrays[i] for i in left))
     given["index"] = Subscript(items)
+    if index.windows:
+        spans = zip(index.windows, given["counts"], strict=True)
+        given["counts"] = tuple([span for window, span in spans if found[window.start] is None])
     if call.op is not gather or left:
         return replace(call, operands=operands, attributes=tuple(given.items()))
     whole = len(items) == call.operands[0].type.ndim and all(type(x) is int for x in items)
@@ -100,7 +106,33 @@ def _of_numbers(call: Call, numbers: Sequence[int | None], builder: Builder) -> 
     return Call(op, operands, (("index", Subscript(items)),), call.results)
 
 
+def _with_whole_windows(
+    call: Call, numbers: Sequence[int | None], builder: Builder
+) -> list[int | None]:
+    """The numbers that are known; of a slice both ends are, or none.
+
+    Between numbers it has its length where the axis is long enough, which is assumed.
+    """
+    found, same = [*numbers], builder.sizes.same
+    index: Any = call.attribute("index")
+    spans = dict(zip(index.windows, call.attribute("counts") if index.windows else (), strict=True))
+    for axis, window in zip(index.window_axes, index.windows, strict=True):
+        start, stop = numbers[window.start], numbers[window.stop]
+        between = slice(start, stop, window.step)
+        length = slice_length(spans[window], slice(None, None, window.step))
+        if None in (start, stop) or not same(
+            slice_length(builder.sizes.resolve(call.operands[0].type.shape[axis]), between), length
+        ):
+            found[window.start] = found[window.stop] = None
+    return found
+
+
 def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
+    if type(item) is Window:
+        start, stop = numbers[item.start], numbers[item.stop]
+        if start is None:
+            return Window(left.index(item.start), left.index(item.stop), item.step)
+        return slice(start, stop, item.step)
     if type(item) is not Slot:
         return item
     number = numbers[item.position]
