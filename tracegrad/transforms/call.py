@@ -85,7 +85,7 @@ class TooDeep(Exception):
 class Given(NamedTuple):
     """How a call has given its arguments: so many of them, of which the last by these names."""
 
-    count: int
+    number: int
     names: tuple[str, ...] = ()
 
 
@@ -600,7 +600,7 @@ class Calling(BatchCalls, TensorCalls):
         """Makes the entry of a version for calls that give their arguments as this one does."""
         if given is None or given in version.entered or version.draws_on_host:
             return  # of those that draw not every call runs the program: see `jax_calls`
-        made = entry(version, arguments.values, given.count)
+        made = entry(version, arguments.values, given.number)
         made.version = version  # for `watched_entry`
         key: Any = (version.mode, given.names) if given.names else version.mode
         with self._lock:

@@ -38,7 +38,7 @@ class Compiled(Calling):
         if kwargs and self._transform.kind != "vmap":  # which tells axes by how they are passed
             form = (len(args), *kwargs)
             if form not in self._orders:
-                self._orders[form] = self._order(*form)
+                self._orders[form] = self._order(len(args), tuple(kwargs))
             behind, by_name = self._orders[form]
             if behind or by_name:
                 args = (*args, *[kwargs[name] for name in behind])
@@ -50,7 +50,7 @@ class Compiled(Calling):
                     return result
         return super()._call(args, kwargs)
 
-    def _order(self, count: int, *names: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _order(self, count: int, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names that stand by position behind so many arguments, and then those that cannot.
 
         Both are in the order of the parameters; none where there are others, or some are left out.
