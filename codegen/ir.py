@@ -47,6 +47,7 @@ class Trait(Enum):
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
+    KEEPS_ORDER = "keeps_order"  # what it makes or shows of operands in C order is in C order
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may

@@ -292,7 +292,6 @@ def run(program, allowed=None, blocked=()):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -115,8 +115,7 @@ class Emitter:
         self.pending: dict[Value, Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.wish = self._output_names()
-        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
-        self.of_turns = {c.results[0]: c.operands[0] for c in calls if self._is_of_turns(c)}
+        self.of_turns = self._numbers_of_turns()
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
         self.python_numbers: set[Value] = set()
@@ -136,7 +135,7 @@ class Emitter:
     def _count_uses(self, block: Block) -> dict[Value, int]:
         """How often the text of a block reads each value, every path counted.
 
-        Whoever reads ``t - 1`` reads `t`.
+        Whoever reads ``2 * t - 1`` reads ``2 * t``, and so `t`.
         """
         left: dict[Value, int] = {}
         for node in walk(block.nodes):
@@ -151,7 +150,7 @@ class Emitter:
         for end in ends(block):
             for output in end.outputs:
                 left[output] = left.get(output, 0) + 1
-        for value, index in self.of_turns.items():
+        for value, index in reversed(self.of_turns.items()):
             if value in left:
                 left[index] = left.get(index, 0) + left[value]
         return left
@@ -233,19 +232,35 @@ class Emitter:
             return
         self._write(call, spelling)
 
-    def _is_of_turns(self, call: Call) -> bool:
-        """Whether a call adds a number to that of a turn: ``t - 1`` is written where it is read."""
-        made = [self.graph.producer.get(v) for v in call.operands]
+    def _numbers_of_turns(self) -> dict[Value, Value]:
+        """What is a short sum or product of a turn's number, and the number that it is of.
+
+        ``2 * t - 1`` is written where it is read.
+        """
+        found: dict[Value, Value] = {}
+        counters: set[Value] = set()
+        for node in walk(self.graph.nodes):
+            if isinstance(node, Loop) and node.counter is not None:
+                counters.add(node.counter.index)
+            if not isinstance(node, Call) or not self._computes_number(node):
+                continue
+            short = [v for v in node.operands if v in counters or found.get(v) in counters]
+            if len(short) == 1:
+                found[node.results[0]] = short[0]
+        return found
+
+    def _computes_number(self, call: Call) -> bool:
+        """Whether a call computes with a number of Python's and one that is written here."""
+        value = call.results[0]
+        written = [isinstance(self.graph.producer.get(v), Constant) for v in call.operands]
+        symbols = ("+", "-", "*", "//", "%") if kind(value.type.dtype) == "int" else ("+", "-")
         return (
-            call.results[0].type.weak
-            and len(made) == 2
-            and isinstance(made[0], Loop)
-            and made[0].counter is not None
-            and made[0].counter.index is call.operands[0]
-            and isinstance(made[1], Constant)
-            and self._spelling(call).operator(call.op.operands) in ("+", "-")
-            and not (call.results[0].origin.final and call.results[0].origin.name)
-            and call.results[0] not in self.wish
+            value.type.weak
+            and sum(written) == 1
+            and len(written) == 2
+            and self._spelling(call).operator(call.op.operands) in symbols
+            and not (value.origin.final and value.origin.name)
+            and value not in self.wish
         )
 
     def _is_overtaken(self, value: Value, shown: Shown) -> bool:

@@ -54,7 +54,8 @@ from codegen.ir import (
     symbols_printed,
 )
 from codegen.loop_ownership import may_be_overwritten
-from codegen.passes.lifetime import lifetime, ordered_values
+from codegen.memory_order import ordered_values
+from codegen.passes.lifetime import lifetime
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind
@@ -335,7 +336,7 @@ class _Finder:
         self.regions: dict[Block, list[list[Call]]] = {}
         self.shapes: dict[Shape, None] = {}
         self.told: dict[Shape, bool] = {}  # whether the inputs tell a shape
-        self.ordered = ordered_values(graph, graph.inputs)  # in C order, as the program tests
+        self.ordered = ordered_values(graph, graph.inputs).dense  # in C order, as the program tests
 
     def block(self, block: Block) -> None:
         """Notes the regions of a block and of those in it."""

@@ -36,6 +36,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.loop_ownership import may_be_overwritten, turns_of
+from codegen.memory_order import ordered_values
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -44,7 +45,7 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] 
 
     `ordered` are inputs that are known to be in C order.
     """
-    known = ordered_values(graph, ordered)
+    known = ordered_values(graph, ordered).dense
     return graph.with_block(_marked(graph, graph.block, known, (), frozenset(), {}))
 
 
@@ -134,37 +135,3 @@ def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:
     mine = call.operands[position]
     others = [value for value in call.operands if value is not mine]
     return mine in ordered or all(value.type.ndim <= 1 for value in others)
-
-
-def ordered_values(graph: Graph, ordered: Iterable[Value]) -> set[Value]:
-    """The values that are in C order if these are.
-
-    A parameter is where all that it is given is: supposed of all, until it is seen not to hold.
-    """
-    parameters = set(graph.given)
-    while True:
-        known = {*ordered, *parameters}
-        for node in walk(graph.nodes):
-            if isinstance(node, Call) and in_c_order(graph, node, known):
-                known.update(node.results)
-        lost = {p for p in parameters if not known.issuperset(graph.given[p])}
-        if not lost:
-            return known
-        parameters -= lost
-
-
-def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
-    """True when the result's memory is in C order whatever the inputs' layouts are."""
-    if Trait.UPDATE in call.op.traits:
-        return call.operands[0] in ordered
-    if call.memory is not None or Trait.COPY in call.op.traits:
-        return False
-    if call.results[0].type.ndim <= 1 or Trait.CONTIGUOUS in call.op.traits:
-        return True
-    if Trait.ELEMENTWISE not in call.op.traits:
-        return Trait.C_ORDER in call.op.traits and call.results[0].type.ndim == 2
-    shape = dims_of(graph.sizes, call.results[0].type)
-    return any(
-        operand in ordered and dims_of(graph.sizes, operand.type) == shape
-        for operand in call.operands
-    )

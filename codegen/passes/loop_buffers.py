@@ -38,8 +38,8 @@ from codegen.ir import (
     walk,
 )
 from codegen.loop_ownership import own_parameters
+from codegen.memory_order import ordered_values
 from codegen.passes.client import NO_CLIENT, Client
-from codegen.passes.lifetime import ordered_values
 from codegen.spelling import Slot, Subscript
 from codegen.types import LIST
 
@@ -77,7 +77,7 @@ def _kept_rows(graph: Graph) -> set[Value]:
 
     They lie in memory as their copies do, which decides bits.
     """
-    written = _written(graph) & ordered_values(graph, ())
+    written = _written(graph) & ordered_values(graph, ()).dense
     calls = [n for n in walk(graph.nodes) if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
     waiting = [v for call in calls for v in call.operands if v.type != LIST and v.type.shape]
     kept: set[Value] = set()

@@ -73,6 +73,8 @@ def may_stand_for(r: Rewriter, value: Value) -> bool:
     calls = [node for node in r.readers if isinstance(node, Call)]
     if value.type.ndim == 1:
         return _is_read_in_any_order(r, calls)
+    if isinstance(made, Call) and made.memory is Trait.SPLAT:
+        return False  # results of what it is read with would lie as the others do
     if made is not None:
         return all(Trait.ELEMENTWISE in call.op.traits for call in calls)
     return not any(Trait.TOTAL in call.op.traits and call.attribute("axis") != 0 for call in calls)

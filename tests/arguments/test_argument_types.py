@@ -482,13 +482,13 @@ def test_a_call_beside_a_trace_is_a_miss():
 
     def f(x):
         entered.set()
-        leave.wait(10)
+        leave.wait()
         return x * 2.0
 
     made = tg.compile(f)
-    thread = threading.Thread(target=made, args=(X,))
+    thread = threading.Thread(target=made, args=(X,), daemon=True)
     thread.start()
-    entered.wait(10)
+    entered.wait()
     leave.set()
     assert_same_bits(made(X), X * 2.0)
     thread.join()

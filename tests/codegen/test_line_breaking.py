@@ -112,7 +112,7 @@ STATEMENTS = ("assignment", "assignment", "several", "item", "return", "results"
 STATEMENTS += ("if", "for", "def", "call")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_statements_are_split_as_black_splits_them(seed):
     write = Writer(seed)
@@ -126,6 +126,7 @@ def test_random_statements_are_split_as_black_splits_them(seed):
                 assert split(statement, width) == written_by_black(statement, width)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(20))
 def test_names_of_constants_are_split_as_the_literals_are(seed):
     """With exponents, whose operands close up where they are literals, they are not asked for."""

@@ -558,6 +558,8 @@ def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
     both = Held(x, x)
     assert "export it from the class" in refusal(both.total, path, x)
     assert "must end in .py" in refusal(tg.compile(lambda x: x), tmp_path / "f", x)
+    with pytest.raises(ExportError, match="path of the file first"):
+        tg.compile(lambda x: x).export(x)
 
 
 # -- what a function stores -----------------------------------------------------------------------

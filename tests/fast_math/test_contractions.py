@@ -142,7 +142,7 @@ def drawn(random: np.random.Generator) -> tuple[Any, list[tuple[int, ...]], str]
     return f, shapes, f"{lengths} {wanted} {axis} {over}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(80))
 def test_random_products(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -166,7 +166,7 @@ def test_second_derivatives():
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_chains(seed):
     """Of matrices, transposes, vectors and outer products, with some of them read twice."""

@@ -307,7 +307,7 @@ def random_program(seed: int):
     return program, [random.normal(size=shape) for shape in shapes]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("seed", [*range(80), 3140, 3227])
 def test_random_programs_are_as_exact_as_rounding_allows(fast_math, seed, dtype) -> None:
@@ -395,7 +395,7 @@ def test_a_number_of_elements_is_no_divisor_of_numbers(fast_math) -> None:
     assert np.isnan(value) and slope.shape == (0,)
 
 
-@pytest.mark.sampled(6, 1)
+@pytest.mark.sampled(10, 1)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_derivatives_are_those_of_exact_mode(monkeypatch, program) -> None:
     """Of second order too, for the programs that differences confirm there."""

@@ -48,6 +48,7 @@ def not_pairs(x: Any, m: Any) -> Any:
     return np.sum(m @ s) + np.sum((s.T @ m) * m) + np.sum(s.T * np.sin(s))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", [energy, kernel, forces, differences, not_pairs])
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
 def test_gradients(f: Any, n: int, monkeypatch: Any) -> None:

@@ -74,8 +74,13 @@ def as_batch(op: OpRecord, same: Sequence[Sample], wide: Sequence[bool]) -> Any:
     ]
     results = op(*lanes, **same[0].attributes)
     if isinstance(results, tuple):
-        return tuple(lane.value for lane in results)
-    return results.value
+        return tuple(map(of_every_example, results))
+    return of_every_example(results)
+
+
+def of_every_example(lane: Lane) -> Any:
+    """A result as a batch: repeated, where it is the same in all examples."""
+    return lane.value if lane.wide else np.stack([lane.value] * BATCH)
 
 
 def agrees(op: OpRecord, actual: Any, expected: Any, what: str) -> None:

@@ -21,7 +21,7 @@ from samples.sampling import DTYPES, Draw, Sample, samples
 import tracegrad as tg
 from codegen.ir import Builder, Call, Frame, Graph, Op, Trait, Value
 from codegen.loop_ownership import may_be_overwritten
-from codegen.passes.lifetime import in_c_order
+from codegen.memory_order import Ordered, note_order
 from codegen.sizes import Sizes
 from tracegrad.fast_math import product_ops
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
@@ -88,11 +88,11 @@ class Claims:
         names = tuple(f"x{i}" for i in range(len(operands)))
         frame = Frame(names, names)
         self.graph = Graph("one", self.inputs, (self.call,), self.results, frame)
-        self.ordered = {
-            value
-            for value, x in zip(self.inputs, operands, strict=True)
-            if isinstance(x, np.ndarray) and x.flags.c_contiguous
-        }
+        pairs = [*zip(self.inputs, operands, strict=True)]
+        arrays = [(value, x) for value, x in pairs if isinstance(x, np.ndarray)]
+        dense = {value for value, x in arrays if x.flags.c_contiguous}
+        self.order = Ordered(dense, {value for value, x in arrays if has_axes_in_order(x)})
+        note_order(self.graph, self.call, self.order)
 
     def shared(self) -> list[int]:
         """The operands whose memory the results may show."""
@@ -105,7 +105,16 @@ class Claims:
 
     def in_order(self) -> bool:
         """Whether the results are taken to be in C order."""
-        return in_c_order(self.graph, self.call, self.ordered)
+        return self.results[0] in self.order.dense
+
+    def has_axes_in_order(self) -> bool:
+        """Whether what is made like the results is taken to be in C order."""
+        return self.order.holds(self.results[0])
+
+
+def has_axes_in_order(x: np.ndarray) -> bool:
+    """Whether what is made like an array is in C order."""
+    return x.ndim < 2 or (np.empty_like(x).flags.c_contiguous and 0 not in x.strides)
 
 
 def is_dense(x: np.ndarray) -> bool:
@@ -140,6 +149,8 @@ def wrong(op: OpRecord, operands: tuple[Any, ...], attributes: dict[str, Any]) -
             continue
         if claims.in_order() and not result.flags.c_contiguous:
             yield f"result {i} is not in C order"
+        if claims.has_axes_in_order() and not np.empty_like(result).flags.c_contiguous:
+            yield f"the axes of result {i} are not in C order"
         if may:
             continue
         if not result.flags.writeable or 0 in np.array(result.strides)[np.array(result.shape) > 1]:
@@ -347,7 +358,10 @@ def test_a_false_claim_is_found():
         "result 0 does not lie as a new array",
     ]
     columns = replace(TABLE["exp"], traits=frozenset({Trait.CONTIGUOUS}))
-    assert claims_of(columns, x.T) == ["result 0 is not in C order"]
+    assert claims_of(columns, x.T) == [
+        "result 0 is not in C order",
+        "the axes of result 0 are not in C order",
+    ]
     repeated = replace(TABLE["broadcast_to"], traits=frozenset())
     assert "result 0 cannot be written to" in claims_of(repeated, np.ones(1), shape=(3,))
     assert claims_of(tg.exp, x) == []

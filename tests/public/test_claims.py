@@ -27,6 +27,7 @@ PAGES = {
 }
 
 RUNS = "public/test_docs.py::test_a_page_runs_and_prints_what_it_shows"
+SENTENCES = "public/test_claims.py::test_a_sentence_names_what_holds_it"
 LINKS = "public/test_docs.py::test_links_lead_somewhere"
 LIMITS = ["public/test_limits.py::test_is_refused", "public/test_limits.py::test_runs_eagerly"]
 SAME_BITS = ["test_programs.py::test_compiled_equals_eager"]
@@ -133,9 +134,14 @@ HELD: dict[str, dict[str, list[str]]] = {
         "had the same aim": ["pip install tangent==0.1.9"],
         "could not be imported": ["pip install tangent==0.1.9"],
         "builds it as a site": ["./dev docs"],
+        "has an entry in `tests/public/test_claims.py`": [SENTENCES],
     },
     "docs/index.md": {
         "takes a Python function": [RUNS],
+        "has an entry in `tests/public/test_claims.py`": [SENTENCES],
+        "The tests that hold the most": [
+            "public/test_docs.py::test_tests_that_pages_name_are_there"
+        ],
         "it carries your names": [
             "introspection/test_readable_source.py::test_nine_in_ten_statements_have_a_name_of_the_users",
             "public/test_claims.py::test_the_source_is_what_runs",

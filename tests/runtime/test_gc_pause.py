@@ -46,11 +46,11 @@ def test_the_last_of_several_threads_lets_collections_go_on():
     def stay():
         with collected_later():
             inside.set()
-            go_on.wait(10)
+            go_on.wait()
 
-    thread = threading.Thread(target=stay)
+    thread = threading.Thread(target=stay, daemon=True)
     thread.start()
-    inside.wait(10)
+    inside.wait()
     with collected_later():
         pass
     assert not gc.isenabled()

@@ -21,7 +21,7 @@ import tracegrad as tg
 from tracegrad.runtime.thread_state import STATE
 
 THREADS = 8
-WAIT = 20.0  # seconds after which a thread that waits is taken for dead
+WAIT = 240.0  # seconds after which a thread that waits is taken for dead
 
 
 @pytest.fixture(autouse=True)

@@ -599,6 +599,32 @@ def _filled(draw: Draw) -> Iterator[Sample]:
         yield Sample((), {"shape": shape, "dtype": draw.dtype.name})
 
 
+@samples_of("zeros_like", "ones_like")
+def _made_like(draw: Draw) -> Iterator[Sample]:
+    for x in (draw(2, 3), draw(2, 3, 4), draw(0, 2)):
+        yield Sample((x,), {})
+    yield Sample((draw(2, 3),), {"shape": (4, 2), "dtype": draw.dtype.name})
+    yield Sample((draw(2, 3),), {"dtype": "float32", "order": "F"})
+
+
+@samples_of("full_like")
+def _filled_like(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(2, 3), draw()), {})
+    yield Sample((draw(2, 3, 4), draw(4)), {"dtype": draw.dtype.name})
+
+
+@samples_of("in_rows")
+def _in_rows(draw: Draw) -> Iterator[Sample]:
+    for x in (draw(3, 4), draw(2, 3, 4)):
+        yield Sample((x,), {})
+
+
+@samples_of("lying_like")
+def _lying_like(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3, 4), draw(2, 3)), {})
+    yield Sample((draw(2, 3, 4), draw(2, 3, 4)), {})
+
+
 @samples_of("arange")
 def _arange(draw: Draw) -> Iterator[Sample]:
     whole = ((0, 5, 1), (2, 7, 2), (5, 0, -2), (3, 1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import warnings
@@ -425,3 +426,18 @@ def test_many_threads_find_all_paths():
         made(x)
     assert made.cache_info().versions == 1
     assert made.source(cases[0]).count("return value") == 1  # all of them meet
+
+
+def test_a_function_that_runs_eagerly_says_the_reason_of_its_warning():
+    def logs(x):
+        with open(os.devnull) as file:
+            file.read()
+        return np.sum(x * x)
+
+    compiled = tg.compile(logs)
+    with pytest.warns(tg.errors.RecompileWarning) as told:
+        for _ in range(3):
+            compiled(np.ones(3))
+    (line,) = [line for line in compiled.explain().splitlines() if line.startswith("runs eagerly")]
+    reason = line.removeprefix("runs eagerly: it ")
+    assert reason != line and reason in str(told[0].message)

@@ -332,6 +332,9 @@ def test_a_window_stands_in_the_source_as_the_user_wrote_it():
     source = tg.value_and_grad(moving).source(given(40))
     assert "x[i : i + 4].sum()" in source
     assert "x_bar[i : i + 4]" in source
+    source = tg.grad(written).source(given(40))
+    assert "y[2 * i : 2 * i + 2] = np.sin(x[i])" in source
+    assert "y_bar[2 * i : 2 * i + 2] = 0.0" in source
     source = tg.grad(overlapping).source(given(40))
     assert "y_bar[i : i + 4] * W" in source
     assert "copy" not in source

@@ -206,6 +206,11 @@ def test_what_is_refused():
         tg.grad(loss(ruled), backend="jax")(X, Y)
     with pytest.raises(tg.errors.ArgumentError, match="function"):
         tg.custom_vjp(3.0)
+    for returned in (X, (X, None, None)):
+        alone = tg.custom_vjp(lambda x: x * 2.0)
+        alone.defvjp(lambda x, returned=returned: returned, lambda kept, ct: (ct,))
+        with pytest.raises(tg.errors.GradientError, match="does not return a pair"):
+            tg.grad(lambda x, f=alone: np.sum(f(x)))(X)
 
 
 # -- custom_jvp ------------------------------------------------------------------------------------

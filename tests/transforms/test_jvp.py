@@ -76,7 +76,7 @@ def assert_tangent(f: Any, primals: Any, tangents: Any, rtol: float = 1e-6, **se
 # -- ops ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(9)
 @differentiable
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_tangents_of_ops_against_differences(op, dtype):
@@ -104,7 +104,7 @@ def test_tangents_of_ops_against_differences(op, dtype):
             assert_close(flat(found), expected, rtol=1e-6, atol=1e-6, what=str(sample))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4, 1)
 @differentiable
 def test_eager_and_compiled_tangents_have_the_same_bits(op, monkeypatch):
     for sample in spread(samples(op, "float64"), 3):

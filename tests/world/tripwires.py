@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 
 from tracegrad.machine import frames
+from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.native_calls import call
 from tracegrad.world.native_gate import compute
-from tracegrad.world.ownership import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World
 
 DICTS = (dict, OrderedDict, defaultdict, Counter)

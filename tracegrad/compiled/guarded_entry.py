@@ -8,7 +8,7 @@ about lengths, in one condition of plain Python.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -344,15 +344,28 @@ def _lengths(
     return [*lines, *_unless(others)]
 
 
+def _in_c_order(axes: int, texts: Iterable[tuple[Any, str]]) -> Iterator[str]:
+    """Arrays of so many axes or more are in C order; of arguments it is known what they are."""
+    for kind, text in texts:
+        match kind:
+            case ("array", _, int(ndim)):
+                if ndim >= axes:
+                    yield f"{text}.flags.c_contiguous"
+            case None:
+                yield f"in_c_order({text}, {axes})"
+
+
 def _layouts(
     version: Version, traced: Sequence[str], captures: Sequence[str], names: dict[str, Any]
 ) -> list[str]:
     """How arrays must lie in memory, where that decides what a write changes."""
-    conditions = []
+    conditions: list[str] = []
     every = [*traced, *captures]
-    if version.ordered:
+    if axes := version.axes_in_order:
         names["in_c_order"] = in_c_order
-        conditions += [f"in_c_order({text}, {version.ordered})" for text in every]
+        leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
+        kinds = [*[leaf.kind for leaf in leaves], *([None] * len(captures))]
+        conditions += _in_c_order(axes, zip(kinds, every, strict=True))
     for i in version.written:
         names["overlapping"] = overlapping
         others = ", ".join([*every[:i], *every[i + 1 :]])

@@ -35,8 +35,8 @@ from tracegrad.runtime.concurrency import held as held_still
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne
 from tracegrad.tracing.path_tree import Tree
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
 from tracegrad.tracing.trace import Trace
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World

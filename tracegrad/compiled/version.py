@@ -38,6 +38,7 @@ from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
 from tracegrad.ops.random_draws import giving_back, sources_of
 from tracegrad.ops.shape.indexing import INDEXED, constant_items
+from tracegrad.optimizer.memory_order import depends_on_order
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.gc_pause import collected_later
 from tracegrad.runtime.thread_state import STATE
@@ -97,6 +98,8 @@ class Version:
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
+    in_order: bool = False  # so are matrices, for the program: other arrays are made like these
+    any_order: bool = False  # a call that it was made for had matrices in another order
     outdated: bool = False  # its first call changed what it assumes
     over_batch: bool = False  # made of the graph for one example, whose tree it has
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
@@ -180,6 +183,18 @@ class Version:
         )
 
     @property
+    def axes_in_order(self) -> int:
+        """Arrays of so many axes or more must be in C order; 0 where any order will do."""
+        return _fewest_axes(self.ordered, 2 if self.in_order else 0)
+
+    def for_any_order(self) -> Version:
+        """The version with a program that asks arrays for the order in which they lie."""
+        if not self.in_order:
+            return self
+        program = compile_graph(self.differentiated, self.mode.text)
+        return replace(self, program=program, in_order=False, entered=set())
+
+    @property
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
         return self._guarded(self._function)
@@ -218,7 +233,8 @@ class Version:
             return False
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
-        if self.ordered and not all([in_c_order(leaf, self.ordered) for leaf in leaves]):
+        axes = self.axes_in_order
+        if axes and not all([in_c_order(leaf, axes) for leaf in leaves]):
             return False
         for i in self.written:
             if overlapping(leaves[i], [*leaves[:i], *leaves[i + 1 :]]):
@@ -476,7 +492,10 @@ def make_version(
     with timed(times, "differentiate"):
         joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
     try:
-        program = compile_graph(joint, mode.text, times)
+        known_order = lie_in_order(arguments, 2, holders)
+        any_order = not known_order or (replaces is not None and replaces.any_order)
+        in_order = target != "jax" and not any_order and depends_on_order(joint)
+        program = compile_graph(joint, mode.text, times, in_order=in_order)
     except CodegenError as error:
         if tree.joined:
             raise Unjoined(None, str(error)) from error
@@ -524,6 +543,8 @@ def make_version(
         growth=known.growth if known is not None else Growth(),
         replaces=replaces,
         ordered=_fewest_axes(run.trace.ordered, replaces.ordered if replaces else 0),
+        in_order=in_order,
+        any_order=any_order,
         grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
@@ -538,6 +559,12 @@ def _placed(
         return program
     name = getattr(function, "__name__", "the function")
     return with_outputs_at(program, places_of([r.result for r in results], shardings, name))
+
+
+def lie_in_order(arguments: Arguments, axes: int, holders: Sequence[Any] = ()) -> bool:
+    """Whether all arrays of so many axes or more are in C order."""
+    arrays = [*[leaf.value for leaf in arguments.leaves if leaf.traced], *holders]
+    return all([in_c_order(getattr(x, "_array", x), axes) for x in arrays])
 
 
 def _fewest_axes(one: int, other: int) -> int:
@@ -653,6 +680,7 @@ def over_batch(
         traced=whole,
         differentiated=whole,
         program=program,
+        in_order=False,
         symbols=_symbols(program.graph),
         guards=_guards(program.graph.sizes, sizes),
         times=times,

@@ -17,7 +17,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
 from tracegrad.differentiation.reverse_mode import Step, pullback
 from tracegrad.errors import NotBatchedError, NotDifferentiableError
-from tracegrad.ops.batching_rules import Batch, elementwise
+from tracegrad.ops.batching_rules import Alike, Batch, elementwise
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.ops.unbatched_calls import each_record
@@ -62,6 +62,8 @@ def _apply(like: Lane, op: Any, operands: Sequence[Any], attributes: Mapping[str
     whole = {name: attributes.get(name, default) for name, default in op.attributes.items()}
     batch = Batch(op, tuple(values), wide, whole, length)
     results = batching_rule(op)(batch)
+    if isinstance(results, Alike):
+        return _lanes(results.value, False, length)
     return _lanes(on_each(batch) if results is NotImplemented else results, True, length)
 
 

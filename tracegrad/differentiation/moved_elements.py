@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from codegen.ir import Builder, Call, Check, Constant, Graph, Value, with_operands
 from codegen.types import LIST, kind
 from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.shape.memory_order import elements_read
 
 SELECTING = frozenset({
     "alias", "broadcast_to", "diagonal", "element", "expand_dims", "flip", "gather", "getitem",
-    "getitem_copy", "list_item", "part", "repeat", "reshape", "roll", "split", "squeeze", "tile",
-    "transpose", "unstack", "windows",
+    "getitem_copy", "in_rows", "list_item", "lying_like", "part", "repeat", "reshape", "roll",
+    "split", "squeeze", "tile", "transpose", "unstack", "windows",
 })  # fmt: skip
 """Ops whose results hold elements of their first operand, and nothing else."""
 
@@ -44,12 +45,12 @@ def moved_elements(
         match node:
             case Constant(_, result):
                 fixed.add(result)
-            case Call(_, operands, _, results) if fixed.issuperset(operands):
+            case Call(_, _, _, results) if fixed.issuperset(elements_read(node)):
                 fixed.update(results)
             case Call(_, _, _, results) if _selects(node, moved, fixed):
                 moved.update(results)
-            case Call(_, operands):
-                parts |= dict.fromkeys(v for v in operands if v in moved)
+            case Call():
+                parts |= dict.fromkeys(v for v in elements_read(node) if v in moved)
             case Check():
                 pass
             case _:
@@ -59,7 +60,7 @@ def moved_elements(
 
 
 def _selects(call: Call, moved: set[Value], fixed: set[Value]) -> bool:
-    first, *indices = call.operands
+    first, *indices = elements_read(call)
     return call.op.name in SELECTING and first in moved and fixed.issuperset(indices)
 
 

@@ -32,7 +32,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.ended_traces import Place
+from tracegrad.tracing.restarts import Place
 from tracegrad.values.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, unflatten
 

@@ -42,6 +42,7 @@ from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
+from tracegrad.optimizer.memory_order import in_known_order, without_order
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
 from tracegrad.optimizer.scalar_outputs import scalar_outputs
@@ -70,12 +71,17 @@ def timed(times: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def compile_graph(
-    graph: Graph, target: str, times: dict[str, float] | None = None, sound: bool = False
+    graph: Graph,
+    target: str,
+    times: dict[str, float] | None = None,
+    sound: bool = False,
+    in_order: bool = False,
 ) -> Program:
     """The program of a graph; graphs with the same key and labels share the optimizer's work.
 
     `times` gets the seconds that each stage took; a stage whose work was shared took none. A graph
-    that is known to be `sound` gets no looks at what NumPy would raise for.
+    that is known to be `sound` gets no looks at what NumPy would raise for. With `in_order` the
+    program is for inputs in C order alone.
     """
     times = {} if times is None else times
     graph = _with_plain_numbers(graph) if graph.fast_math else graph
@@ -89,11 +95,12 @@ def compile_graph(
         graph.about,
         target,
         sound and target == "jax",
+        in_order,
     )
     optimized = _OPTIMIZED.get(key)
     if optimized is None:
         with timed(times, "optimize"):
-            optimized = _remember(_OPTIMIZED, key, optimize(graph, target, sound))
+            optimized = _remember(_OPTIMIZED, key, optimize(graph, target, sound, in_order))
     else:
         optimized = with_numbers(optimized, graph.numbers)
     whole = (key, tuple(map(repr, graph.numbers)))
@@ -187,9 +194,13 @@ CLIENTS = {
 }
 
 
-def optimize(graph: Graph, target: str, sound: bool = False) -> Graph:
+def optimize(graph: Graph, target: str, sound: bool = False, in_order: bool = False) -> Graph:
     """The pass pipeline with tracegrad's rules."""
     graph = with_looks(graph) if target == "jax" and not sound else graph
+    if target == "jax":
+        graph = without_order(graph)
+    else:
+        graph = in_known_order(graph, graph.inputs if in_order else ())
     client = CLIENTS["jax" if target == "jax" else "numpy"]
     return codegen.optimize(graph, client, check=config.check)
 

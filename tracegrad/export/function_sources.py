@@ -21,7 +21,7 @@ import numpy as np
 from codegen.emit.writer import Names
 from tracegrad.errors import ExportError
 from tracegrad.export.constants import OURS, Literals
-from tracegrad.world.ownership import is_interpreted
+from tracegrad.world.code_origin import is_interpreted
 
 Held = Callable[[str, np.ndarray], str | None]
 """From a name and an array to the statement that makes it; None where it is made elsewhere."""

@@ -123,7 +123,7 @@ def write(path: str | os.PathLike[str], callee: Callee, version: Version) -> Pat
 def export(callee: Callee, version: Version, place: Path) -> Exported:
     """The file of a version, which is to stand at `place`."""
     _refuse(callee, version)
-    file = _File(callee, version, place)
+    file = _File(callee, version.for_any_order(), place)
     return Exported(formatted(file.text()), file.large)
 
 

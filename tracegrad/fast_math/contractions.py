@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codegen import sizes as sz
-from codegen.ir import Call, Graph, Value, dims_of, walk
+from codegen.ir import Call, Graph, Value, dims_of
+from codegen.memory_order import ordered_values
 from codegen.passes.client import NO_CLIENT, Client
-from codegen.passes.lifetime import in_c_order
 from codegen.rewrite import Rewriter, offered, sweep
 from codegen.types import weak
 from tracegrad.fast_math.contraction_order import Labels, Part, Writer
@@ -46,7 +46,7 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     sums = Sums(graph)
     plans = sums.plans
     stands: dict[Value, Value] = {}
-    ordered = _in_order(graph)
+    ordered = ordered_values(graph, ()).dense
 
     @offered(frozenset({sums_and_extremes.sum_over, contractions.matmul}).__contains__)
     def rewritten(r: Rewriter, call: Call) -> Value | None:
@@ -70,15 +70,6 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         return value
 
     return sweep(graph, Rewriter(graph, (rewritten,)))
-
-
-def _in_order(graph: Graph) -> set[Value]:
-    """The values that are in C order whatever order the inputs have."""
-    ordered: set[Value] = set()
-    for node in walk(graph.nodes):
-        if isinstance(node, Call) and in_c_order(graph, node, ordered):
-            ordered.update(node.results)
-    return ordered
 
 
 def _with_ones(r: Rewriter, call: Call) -> Value | None:

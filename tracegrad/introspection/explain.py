@@ -13,7 +13,7 @@ from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.sizes import Dim, as_python, at_least, equality_as_python, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
-from tracegrad.compiled.version import Version
+from tracegrad.compiled.version import Version, lie_in_order
 from tracegrad.config.compile_mode import Mode
 from tracegrad.introspection.drawing.labels import Words
 from tracegrad.runtime.thread_state import STATE
@@ -64,6 +64,8 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         array = captured.array()
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
+    if version.axes_in_order and not lie_in_order(arguments, version.axes_in_order):
+        return "a matrix lies in memory in another order"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
 
 
@@ -189,9 +191,7 @@ def _length_texts(version: Version) -> dict[str, str]:
 # -- the report -----------------------------------------------------------------------------------
 
 
-def report(
-    name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: bool
-) -> str:
+def report(name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: str) -> str:
     """What `Compiled.explain` prints."""
     parts = [
         _count(len(versions), "version"),
@@ -205,7 +205,7 @@ def report(
     if budget.lacking and not given_up:
         lines[-1] += f"; more is compiled once these took {_milliseconds(budget.lacking)} more"
     if given_up:
-        lines.append("runs eagerly: too many calls needed programs of their own")
+        lines.append(f"runs eagerly: {given_up}")
     for number, version in enumerate(versions, 1):
         lines += ["", *_version_lines(number, version)]
     return "\n".join(lines)

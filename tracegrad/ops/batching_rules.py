@@ -69,6 +69,13 @@ class Batch:
         return expanded(x, tuple(range(1, missing + 1)))
 
 
+@dataclass(frozen=True)
+class Alike:
+    """What a rule gives that is the same for all examples: no batch."""
+
+    value: Any
+
+
 # -- steps on axes ------------------------------------------------------------------------------
 
 
@@ -247,6 +254,24 @@ def broadcasting(batch: Batch) -> Any:
     """`broadcast_to`, `full`."""
     shape = lengthened(batch.attributes["shape"], batch.length)
     return batch.run(batch.aligned(0, len(shape) - 1), shape=shape)
+
+
+def made_like(plain: Any) -> Callable[[Batch], Any]:
+    """The rule of arrays made like their first operand: `plain` makes them of a shape.
+
+    Of a batch there is no memory of one example that they could lie as.
+    """
+
+    def rule(batch: Batch) -> Any:
+        x, *value = batch.operands
+        shape, dtype = batch.attributes["shape"], batch.attributes["dtype"] or dtype_of(x)
+        attributes = {"shape": shape_of(x)[batch.wide[0] :] if shape is None else shape}
+        attributes["dtype"] = dtype
+        if not any(batch.wide[1:]):
+            return Alike(apply_in(x, plain, attributes, *value))
+        return broadcasting(Batch(plain, tuple(value), batch.wide[1:], attributes, batch.length))
+
+    return rule
 
 
 def reshaping(batch: Batch) -> Any:

@@ -19,6 +19,16 @@ from tracegrad.optim.schedules import (
 )
 from tracegrad.optim.update_rules import SettingError
 
+
+def __getattr__(name: str) -> object:
+    """Says where what PyTorch's users look for is; nothing is found that is not there."""
+    schedules = name.endswith("LR") or name == "lr_scheduler"
+    instead = ": schedules are CosineLR, LinearWarmup and StepLR of tracegrad.optim itself"
+    raise AttributeError(
+        f"module 'tracegrad.optim' has no attribute {name!r}{instead if schedules else ''}"
+    )
+
+
 __all__ = [
     "SGD",
     "Adam",

@@ -44,8 +44,8 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.own_leaves import is_own
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
-from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne, Place
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
     capture_run,

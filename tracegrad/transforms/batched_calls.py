@@ -15,8 +15,8 @@ from tracegrad.config.compile_mode import Mode
 from tracegrad.eager.vmap import Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tracing.ended_traces import Aliased, OneByOne, Place
 from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.restarts import Aliased, OneByOne, Place
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -106,7 +106,7 @@ class BatchCalls:
         Returns whether the call is to be traced again; not where C code has memory of it.
         """
         if isinstance(told, Aliased):
-            self._give_up()
+            self._give_up(f"it {told.does}: {told}")
             warn_caller(f"{self.__name__} {told.does}: {told}. It runs eagerly from here on")
             return False
         if told.reason is LOOP and told.place in self._looping:

@@ -66,8 +66,8 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
-from tracegrad.tracing.ended_traces import Aliased, MetTracer, OneByOne
 from tracegrad.tracing.outputs import Transform, differentiated, placed
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
@@ -351,13 +351,13 @@ class Calling(BatchCalls, TensorCalls):
                 "run eagerly from here on, with a compiled backward"
             )
         if growth.useless:
-            self._give_up()
+            self._give_up(f"{growth.stopped}, and calls keep taking others")
         return False
 
     @property
     def _stays_eager(self) -> bool:
         """Whether no program is to be made or run."""
-        return self._given_up or not config.compile
+        return bool(self._given_up) or not config.compile
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
@@ -438,7 +438,7 @@ class Calling(BatchCalls, TensorCalls):
         reason = why(arguments, mode, self._every, left[0].said if left else "")
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
-            self._give_up()
+            self._give_up("it changes what it reads, so that each call needs a version of its own")
             warn_caller(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
@@ -465,7 +465,7 @@ class Calling(BatchCalls, TensorCalls):
             run.world.loops.unroll(str(told), getattr(told, "label", None))
             return self._make(arguments, mode, given, left, histories, counts)
         except TooDeep:
-            self._give_up()
+            self._give_up("its program nests deeper than Python's recursion limit")
             warn_caller(
                 f"{self.__name__}: the program of this call has so many loops and branches one "
                 "after the other that it nests deeper than Python's recursion limit; it runs "
@@ -494,7 +494,7 @@ class Calling(BatchCalls, TensorCalls):
         every = self._every
         if len(every) < config.versions or left:
             return False
-        self._give_up()
+        self._give_up(f"{len(every)} versions were compiled, and calls need others")
         warn_caller(
             f"{self.__name__}: {len(every)} versions were compiled and this call needs another "
             f"({why(arguments, mode, every, '')}); the function runs eagerly from here on. State "
@@ -579,7 +579,10 @@ class Calling(BatchCalls, TensorCalls):
             return
 
     def _keep(self, version: Version, arguments: Arguments, given: Given | None) -> None:
-        """Enters a version, in the place of the one that it has grown from."""
+        """Enters a version, in the place of the one that it has grown from.
+
+        Those for matrices in C order are asked before those for any: they have less to do.
+        """
         replaced = version.replaces
         if replaced is not None:
             replaced.replaces = None  # of those before it nobody asks any more
@@ -587,7 +590,7 @@ class Calling(BatchCalls, TensorCalls):
         place = (arguments.key, version.mode)
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
-            self._versions[place] = [*others, version]
+            self._versions[place] = sorted([*others, version], key=lambda v: v.in_order)
             self._entries = {
                 key: tuple([pair for pair in pairs if pair[1] is not replaced])
                 for key, pairs in self._entries.items()
@@ -605,26 +608,25 @@ class Calling(BatchCalls, TensorCalls):
         key: Any = (version.mode, given.names) if given.names else version.mode
         with self._lock:
             version.entered.add(given)
-            self._entries = {
-                **self._entries,
-                key: ((made, version), *self._entries.get(key, ())[:7]),
-            }
+            newest = ((made, version), *self._entries.get(key, ())[:7])
+            ordered = tuple(sorted(newest, key=lambda e: not e[1].in_order))
+            self._entries = {**self._entries, key: ordered}
 
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
-            self._give_up()
+            self._give_up(f"it reads or changes {run.effect}")
             warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
             )
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: str) -> None:
         """From here on the function runs eagerly, and no program is tried before."""
         with self._lock:
-            self._given_up = True
+            self._given_up = reason
             self._entries = {}
 
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
@@ -721,7 +723,8 @@ class Calling(BatchCalls, TensorCalls):
         self._entries = {}
         self._quick = {}
         self._misses = self._traces = 0
-        self._given_up = self._untraced = False
+        self._given_up = ""  # why it runs eagerly from here on
+        self._untraced = False
         self._strikes = 0
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()

@@ -20,7 +20,7 @@ from tracegrad.compiled.forward_backward import backward_part, forward_part
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ExportError
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.export.writer import Callee, write
 from tracegrad.introspection.explain import CacheInfo, report
@@ -149,6 +149,11 @@ class Compiled(Calling):
         with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise ExportError(
+                f"export takes the path of the file first, then the arguments, and got an object "
+                f"of type {type(path).__name__} as path: .export('gradient.py', ...)"
+            )
         return write(path, self._callee(), self._asked_for(args, kwargs))
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:

@@ -24,7 +24,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden
 from tracegrad.values.pytree import Path, TreeSpec, flatten, leaf_paths, map_tree, unflatten
-from tracegrad.world.ownership import is_interpreted
+from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.untraced_world import interpreted
 
 
@@ -119,6 +119,16 @@ class _Call:
         self.spec = spec
 
 
+def _pair(returned: Any, name: str) -> Sequence[Any]:
+    """What a forward returned, which is a value and what the backward needs."""
+    if isinstance(returned, tuple | list) and len(returned) == 2:
+        return returned
+    raise GradientError(
+        f"the forward rule of {name} does not return a pair: it returns the value of the function "
+        "and what the backward rule needs (return y, x; or y, None)"
+    )
+
+
 def _function_of(name: str, rule: Rule) -> type[Function]:
     """The `Function` whose forward and backward run a rule.
 
@@ -128,7 +138,7 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
 
     def forward(ctx: FunctionCtx, call: _Call, *leaves: Any) -> tuple[Any, ...]:
         args, kwargs = unflatten(call.spec, map(_plain, leaves))
-        value, needed = _natively(rule.forward, *args, **kwargs)
+        value, needed = _pair(_natively(rule.forward, *args, **kwargs), name)
         values, call.value = flatten(value)
         call.count = len(values)
         kept, needed_spec = flatten(needed)

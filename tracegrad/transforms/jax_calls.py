@@ -31,8 +31,8 @@ from tracegrad.differentiation.loops.gradients import Unrollable
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tracing.ended_traces import MetTracer, OneByOne
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
+from tracegrad.tracing.restarts import MetTracer, OneByOne
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
 from tracegrad.world.loops.loop_heads import Unclosed

@@ -179,9 +179,9 @@ class Exported:
 
 def module_of(file: Path) -> ModuleType:
     """The module of a Python file: the one that is loaded, else it is loaded now."""
-    for module in list(sys.modules.values()):
+    for module in list(sys.modules.values()) if file.exists() else ():
         known = getattr(module, "__file__", None)
-        if known and os.path.realpath(known) == str(file.resolve()):
+        if known and os.path.exists(known) and os.path.samefile(known, file):
             return module
     return _imported(file, file.stem)
 

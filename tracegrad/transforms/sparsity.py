@@ -37,6 +37,7 @@ from tracegrad.ops.python_lists import (
     row_before,
 )
 from tracegrad.ops.record import TABLE
+from tracegrad.optimizer.memory_order import without_order
 from tracegrad.tracing.path_tree import outcome_key
 
 MOST_STEPS = 20_000
@@ -74,7 +75,7 @@ def pattern(
         sources), one after the other: true wherever a path of the graph leads from one to the
         other, whatever the floating-point values. None where that is not known.
     """
-    graph = dce(graph)
+    graph = dce(without_order(graph))
     if not _is_understood(graph):
         return None
     walker = _Walker(graph, sources, inputs, rows)

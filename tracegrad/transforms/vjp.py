@@ -50,7 +50,7 @@ from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.ended_traces import MetTracer
+from tracegrad.tracing.restarts import MetTracer
 from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.vector_products import kept_if_alike, known, transform_of
 from tracegrad.user_code.closures import reads_history

@@ -4,7 +4,7 @@ An object is *outside* when it was there before the run; `World` (`world.py`) kn
 with how the user calls it.
 
 - Guards: `guards.py` is one fact about a place, `guard_function.py` makes one function of all of
-  them, `names_in_check.py` tells what it reads by names. `ownership.py` tells whose an object is,
+  them, `names_in_check.py` tells what it reads by names. `code_origin.py` tells whose an object is,
   and which others may take its place.
 - The gate: `native_gate.py` has the rules of operators and builtins, `native_calls.py` those of
   calls, `container_changes.py` those of methods that change, `native_reads.py` what C code may read

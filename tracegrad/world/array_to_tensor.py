@@ -41,8 +41,8 @@ from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import native_tables
+from tracegrad.world.code_origin import slots_of
 from tracegrad.world.lengths import Length
-from tracegrad.world.ownership import slots_of
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]

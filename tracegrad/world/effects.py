@@ -26,9 +26,9 @@ from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import agree
 from tracegrad.values.pytree import children, is_leaf
+from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import Length
-from tracegrad.world.ownership import is_mutable, is_trusted
 from tracegrad.world.stores import Store, as_kept
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world import native_tables
+from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.written_places import Place
-from tracegrad.world.ownership import is_trusted
 from tracegrad.world.run_outcome import Outcome
 
 _MADE_ANEW = frozenset({int, float, complex, str, bytes, range})

@@ -20,7 +20,7 @@ from tracegrad.machine.world_protocol import HOLDS_VALUES, get_plainly, type_dic
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
-from tracegrad.world.ownership import is_mutable
+from tracegrad.world.code_origin import is_mutable
 
 IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), range, type(Ellipsis))
 PLAIN = frozenset(IMMUTABLE)

@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
+from tracegrad.ops.shape.creation import full_like
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
@@ -449,20 +451,20 @@ def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
 
 def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """``np.full`` and ``np.full_like`` with what is traced."""
-    given = dict(zip(("of", "fill_value", "dtype"), operands, strict=False)) | keywords
+    names = ("of", "fill_value", "dtype", "order")
+    given = {"order": "C" if callee is np.full else "K", **dict(zip(names, operands, strict=False))}
+    given |= keywords
     value = given.get("fill_value")
     if not holds_tensors(value):
         return None
 
-    def made() -> Any:
-        of: Any = given.get("of", given.get("shape", given.get("a")))
-        shape: Any = of if callee is np.full else np.shape(of)
-        dtype = given.get("dtype")
-        if dtype is None and callee is np.full_like:
-            dtype = getattr(of, "dtype", None)
-        return broadcast_to(asarray(value, dtype=dtype), shape).copy()
-
-    return made
+    of: Any = given.get("of", given.get("shape", given.get("a")))
+    dtype, order = given.get("dtype"), given["order"]
+    if callee is np.full:
+        whole = lambda: broadcast_to(asarray(value, dtype=dtype), of).copy()
+        return lambda: laid_out(whole(), order, None)
+    named = {"dtype": dtype, "shape": given.get("shape"), "order": order}
+    return lambda: full_like(as_array(of), asarray(value), **named)
 
 
 _PLACES: dict[int, tuple[str, ...]] = {

@@ -18,8 +18,8 @@ import numpy as np
 
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.callable_names import name_of_callable
+from tracegrad.world.code_origin import is_mutable
 from tracegrad.world.guards import CALLED, MISSING, PLAIN
-from tracegrad.world.ownership import is_mutable
 from tracegrad.world.world import World, rule_for
 
 CACHED = type(functools.lru_cache(lambda: None))

@@ -33,6 +33,7 @@ from tracegrad.world.callable_names import (
     name_of_class,
     text_of_key,
 )
+from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.container_changes import CHANGING
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.interception import holds_tensors, instead, stacked
@@ -48,7 +49,6 @@ from tracegrad.world.native_reads import (
     keys_of,
     with_plain_keys,
 )
-from tracegrad.world.ownership import is_mutable, is_trusted, slots_of
 from tracegrad.world.scipy_table import is_distribution
 from tracegrad.world.world import CALL, RULES, World, rule_for
 

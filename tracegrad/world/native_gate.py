@@ -35,6 +35,7 @@ from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import holds_recorded
 from tracegrad.world.callable_names import is_known, text_of_key
+from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
 from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
@@ -45,7 +46,6 @@ from tracegrad.world.native_reads import (
     items_alone,
     with_plain_keys,
 )
-from tracegrad.world.ownership import is_mutable, is_trusted
 from tracegrad.world.tensor_places import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.untraced_world import (
     are_one,

@@ -20,6 +20,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
 from tracegrad.world.callable_names import name_of_class
+from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.guards import (
     ATTRIBUTE,
     EACH,
@@ -33,7 +34,6 @@ from tracegrad.world.guards import (
     typed,
 )
 from tracegrad.world.number_inputs import FLOATS
-from tracegrad.world.ownership import is_mutable, is_trusted
 from tracegrad.world.sequence_items import SMALL
 from tracegrad.world.world import World
 

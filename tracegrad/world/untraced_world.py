@@ -20,9 +20,9 @@ from tracegrad.user_code.program_points import at_line
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
+from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.interception import instead, number_of, run_native, stacked
 from tracegrad.world.outside_writes import OutsideWrites
-from tracegrad.world.ownership import is_interpreted
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
 

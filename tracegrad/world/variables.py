@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
+from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.events import Told
 from tracegrad.world.guards import CELL, GLOBAL, MISSING, SAME
-from tracegrad.world.ownership import is_trusted
 
 EMPTY = CellType()
 

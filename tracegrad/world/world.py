@@ -31,9 +31,16 @@ import numpy as np
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.ended_traces import HeldElsewhere
+from tracegrad.tracing.restarts import HeldElsewhere
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
+from tracegrad.world.code_origin import (
+    is_interpreted,
+    is_mutable,
+    is_of_library,
+    is_renewable,
+    is_trusted,
+)
 from tracegrad.world.container_copies import Copies
 from tracegrad.world.guard_function import agrees, check, without
 from tracegrad.world.guards import (
@@ -62,13 +69,6 @@ from tracegrad.world.guards import (
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers
-from tracegrad.world.ownership import (
-    is_interpreted,
-    is_mutable,
-    is_of_library,
-    is_renewable,
-    is_trusted,
-)
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.tensor_places import Kept, held

@@ -28,7 +28,7 @@ from tracegrad.ops.elementwise.ufuncs import (
     where,
 )
 from tracegrad.ops.reductions.sums_and_extremes import all as all_of
-from tracegrad.ops.shape.creation import zeros_like
+from tracegrad.ops.shape.creation import ones_like, zeros_like
 from tracegrad.ops.special_cotangents import flat
 from tracegrad.values.dispatch import dtype_of
 
@@ -62,13 +62,14 @@ def isneginf(x: Any) -> Any:
 
 def isreal(x: Any) -> Any:
     """Where the imaginary part is 0: everywhere, of real numbers."""
-    return logical_not(iscomplex(x))
+    x = as_array(x)
+    return imag(x) == 0 if is_complex(x) else ones_like(x, "bool", order="A")
 
 
 def iscomplex(x: Any) -> Any:
     """Where the imaginary part is not 0."""
     x = as_array(x)
-    return imag(x) != 0 if is_complex(x) else zeros_like(x, "bool")
+    return imag(x) != 0 if is_complex(x) else zeros_like(x, "bool", order="C")
 
 
 def real_if_close(x: Any, tol: float = 100) -> Any:

@@ -652,7 +652,7 @@ copy_in_order = define(
     jax="x",
     infer=same,
     vjp=lambda ct, y, x: (ct,),
-    traits=(Trait.ELEMENTWISE, Trait.COPY),
+    traits=(Trait.ELEMENTWISE, Trait.COPY, Trait.CONTIGUOUS),
     doc="A copy in C order: which reshape of an array is a view is decided by its layout.",
 )
 strengthen = define(
@@ -670,7 +670,7 @@ alias = define(
     "x",
     infer=lambda sizes, x: x,
     vjp=lambda ct, y, x: (ct,),
-    traits=(Trait.ELEMENTWISE, Trait.VIEW),
+    traits=(Trait.ELEMENTWISE, Trait.VIEW, Trait.KEEPS_ORDER),
     doc="x under another name: what an inner derivative is taken in.",
 )
 stop_gradient = define(
@@ -678,7 +678,7 @@ stop_gradient = define(
     "x",
     infer=lambda sizes, x: x,
     differentiable=False,
-    traits=(Trait.ELEMENTWISE, Trait.VIEW),
+    traits=(Trait.ELEMENTWISE, Trait.VIEW, Trait.KEEPS_ORDER),
     doc="x, through which no gradient flows.",
 )
 

@@ -24,6 +24,7 @@ from tracegrad.ops.reductions.products import diagonal_mask
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import scatter_into
+from tracegrad.ops.shape.memory_order import row_after_row
 from tracegrad.ops.shape.reshaping import (
     broadcast_to_shape,
     expand_dims,
@@ -33,7 +34,6 @@ from tracegrad.ops.shape.reshaping import (
     permute_dims,
     ravel,
     reshape_to,
-    row_after_row,
     sizes_of,
     squeeze,
 )

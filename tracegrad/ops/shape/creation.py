@@ -146,6 +146,59 @@ def zeros_of(x: Any) -> Any:
     return zeros_in(x, shape_of(x), dtype_of(x))
 
 
+# -- arrays of one number that lie in memory as another array does ------------------------------
+
+
+def _made_like_type(
+    sizes: Sizes,
+    x: ArrayType,
+    *value: ArrayType,
+    shape: Any,
+    dtype: str | None,
+    order: str,
+) -> ArrayType:
+    whole = x.shape if shape is None else dims_of_shape(shape)
+    return _filled(sizes, *value, shape=whole, dtype=dtype or x.dtype)
+
+
+def _like_text(module: str, name: str) -> Any:
+    value = ", value" if name == "full" else ""
+
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        usual: dict[str, Any] = {"dtype": None, "shape": None}
+        if module == "np":  # JAX has no order
+            usual["order"] = "K"
+        more = [f", {key}={key}" for key, value in usual.items() if attributes[key] != value]
+        return spell(f"{module}.{name}_like(x{value}{''.join(more)})")
+
+    return text
+
+
+def _like_record(name: str, plain: Any, **more: Any) -> Any:
+    """Arrays like `x`, in the order in which its elements lie in memory.
+
+    Where that is C order, a program has an array of the shape: see `optimizer.memory_order`.
+    """
+    return define(
+        f"{name}_like",
+        _like_text("np", name),
+        jax=_like_text("jnp", name),
+        infer=_made_like_type,
+        attributes={"shape": None, "dtype": None, "order": "K"},
+        batch=batching_rules.made_like(plain),
+        **more,
+    )
+
+
+zeros_like_of = _like_record("zeros", zeros_of_shape, differentiable=False)
+ones_like_of = _like_record("ones", ones_of_shape, differentiable=False)
+full_like_of = _like_record(
+    "full", full_of, operands="x value", vjp=lambda ct, y, x, value, **_: (None, ct)
+)
+LIKE = {zeros_of_shape: zeros_like_of, ones_of_shape: ones_like_of, full_of: full_like_of}
+"""The op that makes an array like another one, for each that makes one of a shape in C order."""
+
+
 # -- arrays of a pattern ------------------------------------------------------------------------
 
 
@@ -397,31 +450,28 @@ def _like(x: Any, shape: Any, dtype: Any) -> dict[str, Any]:
     }
 
 
+def _made_in_c_order(x: Any) -> bool:
+    """Whether what is made like a plain array is in C order."""
+    return bool(np.empty_like(x).flags.c_contiguous)
+
+
 def _make_like(x: Any, order: str, op: Any, *operands: Any, **attributes: Any) -> Any:
-    """The op where `x` lives; of a plain array, in the current mode."""
+    """The op where `x` lives, the result in memory as `order` says; of a plain array, anew."""
     if is_jax_array(x):
         x = tensor_of.call(x)
+    order, dims = str(order).upper(), dims_of_shape(attributes["shape"])
+    follows = len(dims) > 1 and (order in "FA" or (order == "K" and len(dims) == ndim_of(x)))
+    if type(x) not in HANDLERS:
+        follows = follows and not (order == "K" and _made_in_c_order(x))
+    if follows:
+        own = {"shape": bare(shape_of(x)), "dtype": dtype_of(x)}
+        attributes = {k: None if v == own.get(k, ...) else v for k, v in attributes.items()}
+        op, operands, attributes = LIKE[op], (x, *operands), {**attributes, "order": order}
+    elif operands:
+        attributes["dtype"] = _unless_own(operands[0], attributes["dtype"])
     if type(x) not in HANDLERS:
         return new(op, *operands, **attributes)
-    return _laid_out_like(x, apply_in(x, op, attributes, *operands), order)
-
-
-def _laid_out_like(x: Any, made: Any, order: Any) -> Any:
-    """A new Tensor with the axes of `x`, which lie in memory as NumPy's would.
-
-    It decides what is a view of it, also while a graph is made, which knows no layouts.
-    """
-    array, new_one = getattr(x, "_array", None), getattr(made, "_array", None)
-    if not isinstance(array, np.ndarray) or not isinstance(new_one, np.ndarray):
-        return made
-    if new_one.ndim > 1:
-        own = {"dtype": new_one.dtype, "shape": new_one.shape, "subok": False}
-        laid_out = np.empty_like(array, order=order, **own)
-        if laid_out.flags.c_contiguous:
-            return made
-        laid_out[...] = new_one
-        made._array = laid_out
-    return made
+    return apply_in(x, op, attributes, *operands)
 
 
 def zeros_like(
@@ -477,9 +527,8 @@ def full_like(
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
     fill_value = as_array(fill_value)
-    attributes = _like(x, shape, dtype)
-    attributes["dtype"] = _unless_own(fill_value, attributes["dtype"])
-    return leaf(_make_like(x, order, full_of, fill_value, **attributes), requires_grad, device)
+    made = _make_like(x, order, full_of, fill_value, **_like(x, shape, dtype))
+    return leaf(made, requires_grad, device)
 
 
 def _number(x: Any) -> int | float:

@@ -37,6 +37,7 @@ from tracegrad.ops.record import define
 from tracegrad.ops.shape.creation import arange, beside, dtype_name, linspace, shape_tuple, zeros_in
 from tracegrad.ops.shape.indexing import getitem, nonzero, setitem
 from tracegrad.ops.shape.joining import concatenate, stack, tile, unstack
+from tracegrad.ops.shape.memory_order import lies_as, row_after_row
 from tracegrad.ops.shape.reshaping import (
     apart_from,
     broadcast_arrays,
@@ -49,8 +50,6 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
-    row_after_row,
-    transpose,
 )
 from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
 from tracegrad.values.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
@@ -92,16 +91,8 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     gone = set(_places(obj, length))
     kept = [i for i in range(length) if i not in gone]
     if isinstance(obj, slice) or ndim_of(obj) == 0:
-        return _in_order_of(x, x, kept, axis)
+        return lies_as(take(x, kept, axis), x)
     return getitem(x, (*[slice(None)] * axis, kept or slice(0, 0)))
-
-
-def _in_order_of(x: Any, whole: Any, places: list[int], axis: int) -> Any:
-    """The slices of an array at these places, in C order, or that of Fortran if `x` is in that."""
-    flags = getattr(getattr(x, "_array", x), "flags", None)
-    if flags is not None and flags.fnc:
-        return transpose(take(transpose(whole), places, ndim_of(x) - 1 - axis))
-    return take(whole, places, axis)
 
 
 @synonyms
@@ -128,7 +119,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
             sequence.append(length + next(next_new))
         if i < length:
             sequence.append(i)
-    return _in_order_of(x, both, sequence, axis)
+    return lies_as(take(both, sequence, axis), x)
 
 
 def _as_slices(values: Any, x: Any, axis: int, count: int, single: bool) -> Any:

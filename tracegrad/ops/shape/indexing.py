@@ -44,7 +44,6 @@ from tracegrad.ops.shape.creation import (
     new,
 )
 from tracegrad.ops.shape.reshaping import (
-    VIEW,
     expand_axes,
     flip_axes,
     one_or_many,
@@ -268,7 +267,7 @@ getitem_basic = define(
     infer=_basic_type,
     vjp=_read_vjp,
     attributes={"index": ...},
-    traits=VIEW,
+    traits=(Trait.VIEW, Trait.KEEPS_ORDER),
     batch=batching_rules.reading,
     doc="x[index] of ints, slices, None and Ellipsis: a view.",
 )
@@ -280,6 +279,7 @@ getitem_copy = define(
     infer=_basic_type,
     vjp=_read_vjp,
     attributes={"index": ...},
+    traits=(Trait.CONTIGUOUS,),
     batch=batching_rules.reading,
     doc="x[index] of ints, slices, None and Ellipsis in memory of its own.",
 )
@@ -312,6 +312,7 @@ gather = define(
     infer=_gathered_type,
     vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
+    traits=(Trait.KEEPS_ORDER,),
     memory=_gathered_memory,
     sound=lambda y, x, *arrays, index, **_: inside(x, arrays, index),
     batch=batching_rules.reading,

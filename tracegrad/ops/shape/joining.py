@@ -98,6 +98,7 @@ joined = define(
     vjp=_concatenate_vjp,
     linear="together",
     attributes={"axis": 0, "length": None},
+    traits=(Trait.KEEPS_ORDER,),
     batch=batching_rules.joining,
     doc="Arrays one after the other; `length` is the sum of theirs where that is known otherwise.",
 )
@@ -127,6 +128,7 @@ stacked = define(
     vjp=lambda ct, y, *arrays, axis: tuple(_row(ct, i, axis) for i in range(len(arrays))),
     linear="together",
     attributes={"axis": 0},
+    traits=(Trait.KEEPS_ORDER,),
     batch=batching_rules.joining,
 )
 

@@ -20,6 +20,7 @@ from tracegrad.ops.reductions.sums_and_extremes import amax, amin, mean
 from tracegrad.ops.shape.creation import arange_in, bare, linspace, ones_of_shape
 from tracegrad.ops.shape.indexing import getitem, scatter_into
 from tracegrad.ops.shape.joining import concatenate, repeat
+from tracegrad.ops.shape.memory_order import lies_as
 from tracegrad.ops.shape.reshaping import (
     VIEW,
     apart_from,
@@ -27,8 +28,6 @@ from tracegrad.ops.shape.reshaping import (
     flip,
     length_of,
     one_axis,
-    row_after_row,
-    transpose,
 )
 from tracegrad.ops.shape.selection import take
 from tracegrad.ops.statistics.quantiles import median
@@ -170,9 +169,9 @@ def pad(
         return apart_from(alias(x))
     if mode in OF_LINES:
         lengths = _pairs(stat_length, ndim, "stat_length")
-        return _lying_like(x, _pad_lines(x, widths, lengths, OF_LINES[mode]))
+        return lies_as(_pad_lines(x, widths, lengths, OF_LINES[mode]), x)
     if mode == "linear_ramp":
-        return _lying_like(x, _pad_ramps(x, widths, _pairs(end_values, ndim, "end_values")))
+        return lies_as(_pad_ramps(x, widths, _pairs(end_values, ndim, "end_values")), x)
     if reflect_type == "odd" and mode in ("reflect", "symmetric"):
         return _pad_odd(x, widths, mode)
     if mode != "constant":
@@ -184,14 +183,6 @@ def pad(
     inside = apply_in(x, ones_of_shape, {"shape": bare(shape_of(x)), "dtype": "bool"})
     inside, middle = (pad_with(a, pad_width=widths, mode=mode, value=0) for a in (inside, x))
     return where(inside, middle, astype(constant_values, dtype=dtype_of(x)))
-
-
-def _lying_like(x: Any, padded: Any) -> Any:
-    """`padded`, in memory as NumPy makes it: column after column where `x` lies so."""
-    array = getattr(x, "_array", x)
-    if isinstance(array, np.ndarray) and array.flags.fnc:
-        return transpose(row_after_row(transpose(padded)))
-    return row_after_row(padded)
 
 
 def _sides(x: Any, axis: int, before: Any, after: Any) -> Any:

@@ -30,6 +30,7 @@ from tracegrad.ops.type_rules import axes_of, broadcast_shape, permuted, reshape
 from tracegrad.values.dispatch import HANDLERS, SIZES, apply_in, dtype_of, ndim_of, shape_of
 
 VIEW = (Trait.VIEW,)
+VIEW_IN_ORDER = (Trait.VIEW, Trait.KEEPS_ORDER)
 
 
 # -- axes as users write them -------------------------------------------------------------------
@@ -196,7 +197,7 @@ reshape_to: OpRecord = define(
     infer=reshaped,
     vjp=lambda ct, y, x, shape: (reshape_to(ct, shape=shape_of(x)),),
     attributes={"shape": ...},
-    traits=VIEW,
+    traits=VIEW_IN_ORDER,
     batch=batching_rules.reshaping,
 )
 
@@ -331,13 +332,6 @@ def _refuse_other_order(x: Any, order: str) -> None:
         np.array(array, copy=False, order=order)  # type: ignore[call-overload]
 
 
-def row_after_row(x: Any) -> Any:
-    """`x`, copied where its elements lie otherwise in memory: NumPy makes arrays in C order."""
-    array = getattr(x, "_array", x)
-    lies_so = not isinstance(array, np.ndarray) or array.flags.c_contiguous
-    return x if lies_so else copy_in_order(x)
-
-
 def flatten(x: Any, order: str = "C") -> Any:
     """`x` with one axis, in memory of its own."""
     return copy_of(ravel(x, order))
@@ -358,7 +352,7 @@ squeeze_axes = define(
     infer=_squeezed,
     vjp=lambda ct, y, x, axis: (expand_axes(ct, axis=axis),),
     attributes={"axis": ...},
-    traits=VIEW,
+    traits=VIEW_IN_ORDER,
     batch=batching_rules.along("axis"),
 )
 
@@ -392,7 +386,7 @@ expand_axes: OpRecord = define(
     infer=_expanded,
     vjp=lambda ct, y, x, axis: (squeeze_axes(ct, axis=axis),),
     attributes={"axis": ...},
-    traits=VIEW,
+    traits=VIEW_IN_ORDER,
     batch=batching_rules.along("axis"),
 )
 

@@ -29,13 +29,13 @@ from tracegrad.ops.shape.creation import (
     new,
 )
 from tracegrad.ops.shape.indexing import COPIED, Scattered, getitem, scatter
+from tracegrad.ops.shape.memory_order import row_after_row
 from tracegrad.ops.shape.reshaping import (
     apart_from,
     expand_axes,
     one_axis,
     one_or_many,
     ravel,
-    row_after_row,
     sizes_of,
 )
 from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of, small_of
@@ -107,6 +107,7 @@ take_along = define(
     infer=_take_along_type,
     vjp=_take_along_vjp,
     attributes={"axis": ...},
+    traits=(Trait.KEEPS_ORDER,),
     sound=lambda y, x, indices, axis: (
         all_within(indices, length=shape_of(x)[axis], from_end=True),
     ),

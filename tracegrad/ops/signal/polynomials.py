@@ -10,7 +10,7 @@ from typing import Any
 
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.ufuncs import absolute
+from tracegrad.ops.elementwise.ufuncs import absolute, copy_in_order
 from tracegrad.ops.reductions.products import cumprod_along
 from tracegrad.ops.shape.creation import arange_of, beside, ones_of_shape, zeros_like
 from tracegrad.ops.shape.indexing import getitem, index_add
@@ -21,7 +21,6 @@ from tracegrad.ops.shape.reshaping import (
     expand_axes,
     flip_axes,
     length_of,
-    row_after_row,
 )
 from tracegrad.ops.signal.convolution_1d import convolve
 from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
@@ -45,7 +44,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if columns > 1:
         repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
         found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
-    return found if increasing else row_after_row(flip_axes(found, axes=(1,)))
+    return found if increasing else copy_in_order(flip_axes(found, axes=(1,)))
 
 
 def _whole(x: Any) -> Any:

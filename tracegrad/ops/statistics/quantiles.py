@@ -37,6 +37,7 @@ from tracegrad.ops.reductions.sums_and_extremes import restore
 from tracegrad.ops.reductions.sums_and_extremes import sum as sum_of
 from tracegrad.ops.shape.creation import arange_in, beside, extent_like
 from tracegrad.ops.shape.indexing import getitem
+from tracegrad.ops.shape.memory_order import row_after_row
 from tracegrad.ops.shape.reshaping import (
     broadcast_arrays,
     canonical_axis,
@@ -45,7 +46,6 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
-    row_after_row,
     squeeze,
 )
 from tracegrad.ops.shape.selection import add_along, put_back, take_along

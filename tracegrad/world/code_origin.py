@@ -1,4 +1,4 @@
-"""Whose a function or class is: the user's, Python's own, or a library's that tracegrad knows."""
+"""Whose code a function or class is: the user's, Python's, or a library's that tracegrad knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends a trace before the function does: the run is taken back and made in another way.
+"""What ends a run before the function does: it is taken back, and made in another way.
 
 They are no `Exception`s, so that the function does not catch them.
 """
