@@ -54,7 +54,12 @@ def load(
 @lru_cache(maxsize=512)
 def _compiled(text: str, filename: str) -> CodeType:
     """The code of a text; many functions are called with the same arguments, or read the same."""
-    return compile(text, filename, "exec", dont_inherit=True)
+    try:
+        return compile(text, filename, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if "too many" not in error.msg:  # of blocks in one another (20), of indentation (100)
+            raise
+        raise RecursionError(f"a program nests deeper than Python can: {error.msg}") from error
 
 
 def kernel(

@@ -317,12 +317,29 @@ def changes_what_it_reads():
         assert np.array_equal(compiled(X), X * turn)
 
 
-@eager("has hundreds of loops, one after the other", "recursion limit")
+@eager("has hundreds of loops, one after the other", "nests deeper than Python can")
 def has_hundreds_of_loops():
     loop = "    for v in x:\n        total = total * 0.5 + v\n"
     names: dict[str, Any] = {}
     exec(f"def f(x):\n    total = x[0]\n{loop * 330}    return total\n", names)
     same_as_plain(names["f"], np.arange(20.0))
+
+
+@eager("counts outside in a loop, and changes another object", "nests deeper than Python can")
+def counts_outside_in_a_loop():
+    def f(state, x):
+        for v in x:
+            state["n"] += 1
+            if state["n"] % 4 == 0:
+                state["log"].append(v)
+        return x.sum()
+
+    plain, ours = ({"n": 0, "log": []} for _ in range(2))
+    compiled = tg.compile(lambda x: f(ours, x))
+    for length in (9, 9, 1, 7, 8, 100, 100, 9):
+        x = np.arange(float(length))
+        assert compiled(x) == f(plain, x)
+        assert ours == plain
 
 
 @eager("changes a list or dictionary among its arguments", "an argument of type dict")

@@ -609,3 +609,35 @@ def test_arguments_stand_where_numpy_has_them(f):
     x = np.array([[0.5, -2.0, 3.0], [1.5, 0.25, -1.0]])
     assert_same_bits(tg.compile(f)(x), f(x))
     assert_same_bits(f(tg.tensor(x)).numpy(), f(x))
+
+
+@pytest.mark.parametrize("name", ["add", "divide", "power", "greater", "absolute", "sin", "isnan"])
+@pytest.mark.parametrize("casting", ["same_kind", "safe", "unsafe"])
+def test_a_ufunc_in_a_dtype_casts_as_numpy_does(name, casting):
+    """It is what NumPy computes with, and what NumPy refuses is refused: nothing is cut off."""
+    ufunc = getattr(np, name)
+
+    def call(x, dtype):
+        operands = (x,) if ufunc.nin == 1 else (x, x[::-1])
+        return ufunc(*operands, dtype=dtype, casting=casting)
+
+    for x in (
+        np.array([1.5, 2.25]),
+        np.array([1, 2]),
+        np.array([1 + 2j, 3j]),
+        np.array([True, False]),
+    ):
+        for dtype in ("f4", "f8", "i8", "?", "c16"):
+            try:
+                expected = call(x, dtype)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                with pytest.raises(kind):
+                    call(tg.tensor(x), dtype)
+            else:
+                assert_same_bits(call(tg.tensor(x), dtype).numpy(), expected)
+
+
+def test_a_compiled_ufunc_does_not_lose_what_a_dtype_has_not():
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'multiply' input"):
+        tg.compile(lambda z: np.multiply(z, z, dtype="f8"))(np.array([1 + 2j, 3j]))

@@ -124,3 +124,41 @@ def test_a_view_that_is_left_is_a_view(f, gradient):
             ours(x)
             base = x if f is not view_of_what_is_kept else o.kept
             assert np.shares_memory(o.view, base)
+
+
+def counting_with_prints(o, x):
+    for _ in x:
+        o.n += 1
+        if o.n % 4 == 0:
+            print(end="")
+    return x.sum()
+
+
+def keeping_some(o, x):
+    for v in x:
+        o.h = np.tanh(o.h + v)
+        o.n += 1
+        if o.n % 4 == 0:
+            o.kept.append(o.h)
+    return o.h * 2.0
+
+
+def setting_in_an_arm(o, x):
+    for v in x:
+        o.n += 1
+        o.h = np.tanh(o.h + v)
+        if o.n % 4 == 0:
+            o.h = 0.0
+    return x.sum()
+
+
+@pytest.mark.parametrize("f", [counting_with_prints, keeping_some, setting_in_an_arm])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_turns_that_are_unrolled_after_all_leave_numbers(f, transform):
+    """The run has Tensors for what the turns count in, and answers the call itself."""
+    plain, ours = (State(n=0, h=0.0, kept=[]) for _ in range(2))
+    compiled = transform(lambda x: f(ours, x))
+    for turns in (9, 9, 20, 1, 9):
+        x = np.linspace(-1.0, 1.5, turns)
+        compiled(x), f(plain, x)
+        assert repr(plain) == repr(ours)

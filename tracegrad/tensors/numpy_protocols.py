@@ -32,7 +32,7 @@ from tracegrad.tensors.inplace import update
 from tracegrad.tensors.tensor import Tensor, written_into_plain
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
-from tracegrad.values.dispatch import is_scalar
+from tracegrad.values.dispatch import dtype_of, is_scalar
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -78,6 +78,9 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     if _writes_numbers(method, operands, given):
         plain = [x._array if type(x) is Tensor else x for x in operands]
         return getattr(ufunc, method)(*plain, **kwargs)
+    if method == "__call__" and given.get("dtype") is not None:
+        casting = kwargs.get("casting", "same_kind")
+        operands = _cast(ufunc, operands, np.dtype(given.pop("dtype")), casting)
     if "out" in given and method in ("__call__", "reduce", "accumulate"):
         return _written_out(self, ufunc, method, operands, given)
     if method == "at" and not given:
@@ -188,8 +191,21 @@ def _turns(places: Sequence[np.ndarray], shape: tuple[int, ...]) -> Iterator[tup
         yield np.unravel_index(np.flatnonzero(number == k), places[0].shape)
 
 
+def _cast(ufunc: Any, operands: list[Any], dtype: np.dtype, casting: str) -> list[Any]:
+    """The operands in the dtypes in which NumPy computes results of `dtype`; raises as it does."""
+    weak = (int, float, complex)
+    kinds = [type(x) if type(x) in weak else np.dtype(dtype_of(x)) for x in operands]
+    wanted = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
+    found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), signature=wanted, casting=casting)
+    return [
+        astype(array_functions.asarray(x), dtype=dtype_name(to))
+        for x, to in zip(operands, found[: ufunc.nin], strict=True)
+    ]
+
+
 def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
-    dtype, order = given.pop("dtype", None), given.pop("order", None)
+    given.pop("dtype", None)  # None, else the operands are cast
+    order = given.pop("order", None)
     if "where" in given:
         raise TracegradError(
             f"np.{name}(..., where=mask) leaves places unwritten: write "
@@ -197,8 +213,6 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
         )
     if given and not (name == "vecdot" and set(given) == {"axis"}):
         raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
-    if dtype is not None:
-        operands = [astype(array_functions.asarray(x), dtype=dtype_name(dtype)) for x in operands]
     found = _ufunc_called(name)(*operands, **given)
     if order is None:
         return found

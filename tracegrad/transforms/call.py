@@ -79,7 +79,7 @@ from tracegrad.world.untraced_world import interpreted
 
 
 class TooDeep(Exception):
-    """A program nests deeper than the compiler, which is recursive, can go."""
+    """A program nests deeper than the compiler, which is recursive, or than Python can go."""
 
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -431,8 +431,8 @@ class Calling(BatchCalls, TensorCalls):
             self._give_up("its program nests deeper than Python's recursion limit")
             warn_caller(
                 f"{self.__name__}: the program of this call has so many loops and branches one "
-                "after the other that it nests deeper than Python's recursion limit; it runs "
-                "eagerly from here on. Compile parts of it instead"
+                "after the other that it nests deeper than Python can; it runs eagerly from here "
+                "on. Compile parts of it instead"
             )
             return None
         if version is not None:

@@ -242,7 +242,9 @@ class Closing(Holding):
         tensor = wrap(np.float64(array) if number else array, (trace, value))
         if type(x) is Tensor:
             tensor._node = x._node
-        self.world.stands_for(tensor, self.world.original(leaf.holder))
+        original = self.world.original(x)
+        if original is not x or type(x) is not Tensor:  # else the run made it, and leaves no Tensor
+            self.world.stands_for(tensor, original)
         return value, tensor
 
     def _release(self, head: Head) -> None:
