@@ -356,8 +356,8 @@ def _fact(guard: Guard) -> str:
     """What a guard holds fast, in words: ``model.depth == 2``, ``model has no bias``."""
     if guard.read not in (APART, APART_OF):
         return f"{guard.text} == {_short(guard.value)}"
-    owner = guard.text.rpartition(".")[0] or "the module"
-    return f"{owner} has no {', '.join(sorted(guard.name))}"
+    owner, names = guard.text.rpartition(".")[0], ", ".join(sorted(guard.name))
+    return f"{owner} has no {names}" if owner else f"no global is named {names}"
 
 
 def _of_code(guard: Guard) -> bool:
