@@ -703,8 +703,8 @@ def over_derivatives(
     tangents = [] if not transform.takes_tangents else _tangents(own, traced, arguments, sizes)
     if tangents is None or len(traced) != len(own) + len(tangents):
         return None
-    outputs = [value for block in ends(graph.block) for value in block.outputs]
-    if transform.differentiates and not all(map(_is_real, outputs)):
+    dtypes = {value.type.dtype for block in ends(graph.block) for value in block.outputs}
+    if transform.differentiates and {*map(kind, dtypes - {"float"})} - {"float"}:
         return None
     inputs, times = (*own, *tangents), dict[str, float]()
     tree = replace(one.tree, inputs=inputs, sizes=sizes)
@@ -733,13 +733,9 @@ def _tangents(
         alike = leaf.kind == primal.kind and len(shape) == value.type.ndim
         if not alike or not all(map(sizes.same, value.type.shape, shape)):
             return None
-        origin = Origin(arguments.name_of(leaf), True)
-        found.append(Value(replace(value.type, shape=shape), origin))
+        like = replace(value.type, shape=shape)
+        found.append(Value(like, Origin(arguments.name_of(leaf), True)))
     return found
-
-
-def _is_real(value: Value) -> bool:
-    return value.type.dtype == "float" or kind(value.type.dtype) == "float"
 
 
 def _of_graph(
