@@ -707,6 +707,28 @@ def test_positional_calls_are_answered_by_the_entry():
     assert made.cache_info().hits == 1
 
 
+def test_arguments_that_have_names_alone_are_found_again():
+    def f(x, y=2.0, *, z, w=1.0):
+        return np.sum(x * y * (z + 10 * w))
+
+    x = np.arange(3.0)
+    slope = tg.grad(f)
+    for turn in range(1, 5):
+        for found in (slope(x, 2.0, z=3.0), slope(x, z=3.0, y=2.0), slope(z=3.0, y=2.0, x=x)):
+            assert (found == 26.0).all()
+        assert (slope(x, 2.0, w=2.0, z=4.0) == 48.0).all()
+        assert (slope(x, 2.0, z=4.0, w=3.0) == 68.0).all()
+        assert slope.cache_info().hits == 5 * turn - 1
+    keys = [key for key in slope._entries if type(key) is tuple]
+    assert sorted(names for _, names in keys) == [("z",), ("z", "w")]
+    f.__kwdefaults__["w"] = 5.0
+    assert (slope(x, 2.0, z=3.0) == 106.0).all()
+    with pytest.raises(TypeError):
+        slope(x, 2.0, 3.0)  # as by position after calls by name
+    with pytest.raises(TypeError):
+        slope(x, 2.0, w=2.0)
+
+
 def test_arguments_by_name_are_those_by_position():
     """In any order, behind any number of others; what has no place by position goes its own way."""
 

@@ -202,7 +202,7 @@ def test_machine_code_rounds_after_every_operation(case, kernels):
 
 
 @needs_numba
-@pytest.mark.sampled(9, 2)
+@pytest.mark.sampled(18, 2)
 @pytest.mark.parametrize("seed", range(18))
 def test_random_programs_of_loops(seed, monkeypatch):
     compiled = numba.compiled  # elementwise regions have tests of their own, and would take long
@@ -216,7 +216,7 @@ def test_random_programs_of_loops(seed, monkeypatch):
 
 
 @needs_numba
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("function", test_loops.STAYING, ids=lambda f: f.__name__)
 def test_loops_of_the_corpus(function):
     gradient = tg.value_and_grad(function, argnums=(0, 1), backend="numba")

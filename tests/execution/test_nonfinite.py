@@ -181,7 +181,7 @@ def cases() -> Iterator[tuple[Any, tuple[Any, ...]]]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", FAULTS)
 def test_a_fault_at_each_statement_is_blamed_on_it(checks: None, number: str, few: Any) -> None:
-    tried = few([*cases()], 7)
+    tried = few([*cases()], 4)
     found = [result for compiled, args in tried for result in injected(compiled, args, number)]
     wrong = [said for right, said in found if not right]
     assert len(found) > 25 * len(tried)

@@ -37,6 +37,17 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 ONE = ("np.tanh({0})", "{0} * {0}", "np.exp(-{0} * {0})", "-{0}", "{0}**2", "np.maximum({0}, 0.1)")
 NUMBER = ("{0} * 2.0", "{0} * 1.0", "1.0 * {0}", "{0} + 0.5", "{0} - 0.0", "{0} / 3.0", "{0} * 1")
 TWO = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1} * {1} + 1.0)", "np.hypot({0}, {1} + 2.0)")
+LIKE = (
+    "np.zeros_like({0}) + {1}",
+    "np.full_like({0}, 0.5) * {1}",
+    "np.ones_like({0} * {1})",
+    "np.polyval([0.5, 1.0, 2.0], {0})",
+    "np.gradient(np.tanh({0}) * {1}, axis=-1) if {0}.shape[-1] > 1 else {0}",
+    "np.select([{0} > 0.1], [{1} * {0}], 0.3)",
+    "np.take({0} * {1}, np.arange({0}.shape[0])[::-1], axis=0)",
+    "np.insert({0}, 1, 0.5, axis=0)[1:]",
+    "(np.broadcast_to({1}, {0}.shape) * 1.0) * {0}",
+)
 CHOICE = ("np.where({0} > 0.1, {0}, {1} * 2.0)", "np.where({0} > {1}, {1}, 1.0)")
 ENDS = ("np.sum({0})", "np.mean({0} * {0})", "np.sum(np.tanh({0}))", "np.sum({0} * 0.3)")
 
@@ -68,7 +79,7 @@ class Writer:
         shape = self.shapes[a]
         ndim = len(shape)
         kinds = ["one", "number", "two", "two", "choice"] + ["sum", "sum", "view"] * (ndim > 0)
-        kinds += ["spread", "flat", "product", "joined", "normalized"] * (ndim > 1)
+        kinds += ["spread", "flat", "product", "joined", "normalized", "like"] * (ndim > 1)
         axis = int(self.random.integers(max(ndim, 1)))
         match self.one(kinds):
             case "one":
@@ -97,6 +108,8 @@ class Writer:
                 self.add(f"{a}.reshape(-1).reshape({shape})", shape)
             case "product" if ndim == 2:
                 self.add(f"{a}.T @ {a}", (shape[1], shape[1]))
+            case "like":
+                self.add(self.one(LIKE).format(a, self.beside(shape)), shape)
             case "joined":
                 more = tuple(2 * n if i == axis else n for i, n in enumerate(shape))
                 self.add(f"np.concatenate([{a}, {a} * 2.0], axis={axis})", more)

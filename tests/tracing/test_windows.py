@@ -190,6 +190,13 @@ def of_own_arrays(x):
     return np.sum(y**2)
 
 
+def derived(x):
+    table, total = np.outer(x, x), 0.0
+    for i in range(len(x) - 3):
+        total = total + np.sum(tg.grad(lambda a, i=i: np.sum(a[i, i : i + 3] ** 2))(table))
+    return total
+
+
 def in_arms(x):
     total = 0.0
     for t in range(4, len(x)):
@@ -241,7 +248,7 @@ LOOPS = [
     *(moving, gathered, comprehension, convolution, regression, backwards, generated, written),
     *(overlapping, taken_away, shifted, pairs, rows, columns, minibatches, epochs, image, state),
     *(every_second, downwards, halved, helped, in_arms, left_early),
-    of_own_arrays,
+    *(of_own_arrays, derived),
     *(no_weight, no_weight_apart, no_weight_of_several, no_weight_of_columns),
 ]
 

@@ -92,6 +92,7 @@ class Version:
     grad_enabled: bool | None = None  # when it stands: recording or not; None for both
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
     hits: int = 0  # calls that it answered
+    entered: set[Any] = field(default_factory=set)  # how calls give arguments that entries are for
     looked_at: Mapping[str, str] = field(default_factory=dict)
     """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
@@ -191,7 +192,7 @@ class Version:
         if not self.in_order:
             return self
         program = compile_graph(self.differentiated, self.mode.text)
-        return replace(self, program=program, in_order=False)
+        return replace(self, program=program, in_order=False, entered=set())
 
     @property
     def run(self) -> Callable[..., Any]:

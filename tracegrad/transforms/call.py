@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from inspect import Parameter, Signature
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,13 @@ class TooDeep(Exception):
     """A program nests deeper than the compiler, which is recursive, or than Python can go."""
 
 
+class Given(NamedTuple):
+    """How a call has given its arguments: so many of them, of which the last by these names."""
+
+    number: int
+    names: tuple[str, ...] = ()
+
+
 UNUSED = 2  # versions in a row that their own first calls made useless
 
 
@@ -128,7 +135,8 @@ class Calling(BatchCalls, TensorCalls):
         self._lock = threading.Lock()  # around changes of the versions, not around user code
         self._runs = runs_of(code_of(function))
         self._generation = 0  # how often the versions have changed
-        self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # newest first
+        # The newest first; of calls that give arguments by name alone, those names are in the key.
+        self._entries: dict[Any, tuple[tuple[Any, Version], ...]] = {}
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -145,6 +153,21 @@ class Calling(BatchCalls, TensorCalls):
                 if version.opaque:  # the user's own code raised it
                     raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
+
+    def _entered(self, key: Any, values: tuple[Any, ...]) -> Any:
+        """The result by an entry under this key, of all arguments; MISS where none takes them."""
+        if STATE.aside:
+            return MISS
+        try:
+            for run, version in self._entries.get(key, ()):
+                result = run(values)
+                if result is not MISS:
+                    version.hits += 1
+                    return result
+        except RAISED_BY_NUMPY:
+            if version.opaque:
+                raise
+        return MISS
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls.
@@ -205,7 +228,8 @@ class Calling(BatchCalls, TensorCalls):
             return self._singly(arguments)
         found = None
         with suppress(MetTracer):
-            found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
+            given = self._given(args, kwargs)
+            found = self._answer(arguments, CHOSEN[self._backend], given)
         if found is None:
             return self._inside_jax(args, kwargs)
         if found.version is not None:
@@ -218,11 +242,23 @@ class Calling(BatchCalls, TensorCalls):
 
     # -- versions for calls ---------------------------------------------------------------------
 
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
+        """A call as an entry is made of it; None for one that no entry is to take."""
+        if not kwargs:
+            return Given(len(args))
+        if self._transform.kind == "vmap":
+            return None
+        count = len(args) + len(kwargs)
+        parameters = list(self._signature.parameters.values())[:count]
+        plain = all(p.kind is Parameter.POSITIONAL_OR_KEYWORD for p in parameters[: len(args)])
+        names = tuple([p.name for p in parameters[len(args) :] if p.kind is Parameter.KEYWORD_ONLY])
+        return Given(count, names) if plain and names == tuple(kwargs) else None
+
     def _answer(
         self,
         arguments: Arguments,
         mode: Mode,
-        args: tuple[Any, ...] | None,
+        given: Given | None,
         call: Callable[[Version], Any] | None = None,
         plain: Callable[[], Arguments] | None = None,
         histories: Sequence[Any] = (),
@@ -230,8 +266,8 @@ class Calling(BatchCalls, TensorCalls):
     ) -> Answer:
         """Looks up the version that stands for a call; without any, makes one if that is worth it.
 
-        args
-            What a call gave by position, for an entry; None where it gave more.
+        given
+            How the call gave its arguments, for an entry; None where none is to be made.
         call
             Gives the result of a version, where that is not the plain one.
         plain
@@ -251,12 +287,13 @@ class Calling(BatchCalls, TensorCalls):
                     left = []
                     found = self._lookup(arguments, mode, left, call)
                 if found is None:
-                    made = self._missed(arguments, mode, args, left, histories, looks, plain)
+                    made = self._missed(arguments, mode, given, left, histories, looks, plain)
             finally:
                 self._tracing.release()
         if found is not None:
             if found.version is not None and not looks:
                 found.version.hits += 1
+                self._enter(found.version, arguments, given)
             return found
         if isinstance(made, Version):
             return Answer(made) if looks else self._first(made, arguments, call)
@@ -279,7 +316,7 @@ class Calling(BatchCalls, TensorCalls):
         self,
         arguments: Arguments,
         mode: Mode,
-        args: tuple[Any, ...] | None,
+        given: Given | None,
         left: Sequence[Left],
         histories: Sequence[Any],
         looks: bool,
@@ -293,8 +330,8 @@ class Calling(BatchCalls, TensorCalls):
                 return None
             if self._is_full(arguments, mode, left):
                 return None
-            given = arguments if plain is None else plain()
-            return self._make(given, mode, args, left, histories, not looks)
+            arguments = arguments if plain is None else plain()
+            return self._make(arguments, mode, given, left, histories, not looks)
         except Exception:  # the user's function raised: this was no path
             if before is not None:
                 left[0].version.growth.restore(before)
@@ -394,7 +431,7 @@ class Calling(BatchCalls, TensorCalls):
         self,
         arguments: Arguments,
         mode: Mode,
-        args: tuple[Any, ...] | None,
+        given: Given | None,
         left: Sequence[Left],
         histories: Sequence[Any] = (),
         counts: bool = True,
@@ -423,15 +460,15 @@ class Calling(BatchCalls, TensorCalls):
                 version = self._version(arguments, mode, run, known, reason) if run.serves else None
         except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
-            return self._make(arguments, mode, args, left, histories, counts) if again else None
+            return self._make(arguments, mode, given, left, histories, counts) if again else None
         except Unjoined as told:
             assert run is not None
             run.world.joins.keep_apart(told.label)
-            return self._make(arguments, mode, args, [], histories, counts)
+            return self._make(arguments, mode, given, [], histories, counts)
         except Unrollable as told:
             assert run is not None
             run.world.loops.unroll(str(told), getattr(told, "label", None))
-            return self._make(arguments, mode, args, left, histories, counts)
+            return self._make(arguments, mode, given, left, histories, counts)
         except TooDeep:
             self._give_up("its program nests deeper than Python's recursion limit")
             warn_caller(
@@ -441,7 +478,7 @@ class Calling(BatchCalls, TensorCalls):
             )
             return None
         if version is not None:
-            self._keep(version, arguments, args)
+            self._keep(version, arguments, given)
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
@@ -546,7 +583,7 @@ class Calling(BatchCalls, TensorCalls):
         except Exception:  # no program can be made: the caller says what is known
             return
 
-    def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
+    def _keep(self, version: Version, arguments: Arguments, given: Given | None) -> None:
         """Enters a version, in the place of the one that it has grown from.
 
         Those for matrices in C order are asked before those for any: they have less to do.
@@ -556,20 +593,29 @@ class Calling(BatchCalls, TensorCalls):
             replaced.replaces = None  # of those before it nobody asks any more
             version.hits = replaced.hits
         place = (arguments.key, version.mode)
-        made = None
-        if args is not None and not version.draws_on_host:  # which not every call does: `jax_calls`
-            made = entry(version, arguments.values, len(args))
-            made.version = version  # for `watched_entry`
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
             self._versions[place] = sorted([*others, version], key=lambda v: v.in_order)
-            entries = self._entries.get(version.mode, ())
-            kept = [pair for pair in entries if pair[1] is not replaced]
-            added = [] if made is None else [(made, version)]
-            newest = (*added, *kept[: 8 - len(added)])
-            self._entries[version.mode] = tuple(sorted(newest, key=lambda e: not e[1].in_order))
+            self._entries = {
+                key: tuple([pair for pair in pairs if pair[1] is not replaced])
+                for key, pairs in self._entries.items()
+            }
             self._generation += 1
             self._strikes = 0
+        self._enter(version, arguments, given)
+
+    def _enter(self, version: Version, arguments: Arguments, given: Given | None) -> None:
+        """Makes the entry of a version for calls that give their arguments as this one does."""
+        if given is None or given in version.entered or version.draws_on_host:
+            return  # of those that draw not every call runs the program: see `jax_calls`
+        made = entry(version, arguments.values, given.number)
+        made.version = version  # for `watched_entry`
+        key: Any = (version.mode, given.names) if given.names else version.mode
+        with self._lock:
+            version.entered.add(given)
+            newest = ((made, version), *self._entries.get(key, ())[:7])
+            ordered = tuple(sorted(newest, key=lambda e: not e[1].in_order))
+            self._entries = {**self._entries, key: ordered}
 
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
@@ -725,7 +771,8 @@ class Calling(BatchCalls, TensorCalls):
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            found = self._answer(arguments, mode, None if kwargs else args, outputs, looks=True)
+            given = self._given(args, kwargs)
+            found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
         if self._is_single(arguments):

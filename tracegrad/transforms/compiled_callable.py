@@ -10,13 +10,16 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
 from codegen.emit.formatting import formatted
 from codegen.ir import Graph
 from tracegrad.compiled.forward_backward import backward_part, forward_part
+from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.version import Version
+from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import ArgumentError, ExportError
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.export.writer import Callee, write
@@ -33,28 +36,39 @@ class Compiled(Calling):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs and self._transform.kind != "vmap":  # which tells axes by how they are passed
-            names = self._by_position((len(args), *kwargs))
-            if names:
-                return self(*args, *[kwargs[name] for name in names])
+            form = (len(args), *kwargs)
+            if form not in self._orders:
+                self._orders[form] = self._order(len(args), tuple(kwargs))
+            behind, by_name = self._orders[form]
+            if behind or by_name:
+                args = (*args, *[kwargs[name] for name in behind])
+                if not by_name:
+                    return self(*args)
+                kwargs = {name: kwargs[name] for name in by_name}
+                result = self._entered((CHOSEN[self._backend], by_name), (*args, *kwargs.values()))
+                if result is not MISS:
+                    return result
         return super()._call(args, kwargs)
 
-    def _by_position(self, given: tuple[Any, ...]) -> tuple[str, ...]:
-        """The order that named arguments have by position, behind so many; () where they have none.
+    def _order(self, count: int, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names that stand by position behind so many arguments, and then those that cannot.
 
-        `given` are that number and the names.
+        Both are in the order of the parameters; none where there are others, or some are left out.
         """
-        found = self._orders.get(given)
-        if found is None:
-            count, *names = given
-            parameters = [*self._signature.parameters.values()][: count + len(names)]
-            behind = [p.name for p in parameters[count:]]
-            plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
-            found = tuple(behind) if plain and {*behind} == {*names} else ()
-            self._orders[given] = found
-        return found
+        kinds = [(p.kind, p.name) for p in self._signature.parameters.values()]
+        plain = [name for kind, name in kinds if kind is Parameter.POSITIONAL_OR_KEYWORD]
+        alone = [name for kind, name in kinds if kind is Parameter.KEYWORD_ONLY]
+        if len(plain) + len(alone) < len(kinds):
+            return (), ()
+        by_name = tuple(name for name in alone if name in names)
+        behind = tuple(plain[count : count + len(names) - len(by_name)])
+        if {*behind, *by_name} != {*names}:
+            return (), ()
+        whole = count + len(behind) == len(plain) and list(by_name) == alone[: len(by_name)]
+        return (behind, by_name) if whole or not by_name else ((), ())
 
     @functools.cached_property
-    def _orders(self) -> dict[tuple[Any, ...], tuple[str, ...]]:
+    def _orders(self) -> dict[tuple[Any, ...], tuple[tuple[str, ...], tuple[str, ...]]]:
         return {}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -81,7 +81,7 @@ def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return version.call(arguments)
 
     try:
-        given = None if kwargs else args
+        given = calling._given(args, kwargs)
         found = calling._answer(arguments, EXACT["jax"], given, call, plain)
     except MetTracer:
         return inside_jax(calling, args, kwargs)
@@ -150,7 +150,7 @@ def _by_types(
         if version is None:
             return None
         calling._misses += 1
-        calling._keep(version, samples, None if kwargs else args)
+        calling._keep(version, samples, calling._given(args, kwargs))
     finally:
         calling._tracing.release()
     answer: Answer = calling._first(version, arguments, None)

@@ -113,15 +113,17 @@ def _with_whole_windows(
 
     Between numbers it has its length where the axis is long enough, which is assumed.
     """
-    found, same = [*numbers], builder.sizes.same
+    found, sizes = [*numbers], builder.sizes
     index: Any = call.attribute("index")
+    shape = dict(call.attributes).get("shape", call.operands[0].type.shape)  # what zeros have
+    shape = shape if isinstance(shape, tuple) else (shape,)
     spans = dict(zip(index.windows, call.attribute("counts") if index.windows else (), strict=True))
     for axis, window in zip(index.window_axes, index.windows, strict=True):
         start, stop = numbers[window.start], numbers[window.stop]
         between = slice(start, stop, window.step)
         length = slice_length(spans[window], slice(None, None, window.step))
-        if None in (start, stop) or not same(
-            slice_length(builder.sizes.resolve(call.operands[0].type.shape[axis]), between), length
+        if None in (start, stop) or not sizes.same(
+            slice_length(sizes.resolve(shape[axis]), between), length
         ):
             found[window.start] = found[window.stop] = None
     return found
