@@ -520,3 +520,15 @@ def test_what_is_asked_is_answered_where_nothing_is_traced(f) -> None:
             assert tg.compile(f)(*args) == f(*args)
         finally:
             tg.config.compile = before
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_arrays_are_returned_for_arrays_and_tensors_for_tensors(compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    made = tg.compile(lambda x: {"sum": tg.zeros(3) + x, "drawn": tg.random.rand(3), "n": 3})
+    for x, kind in ((np.ones(3), np.ndarray), (tg.ones(3), tg.Tensor)):
+        found = made(x)
+        assert type(found["sum"]) is type(found["drawn"]) is kind
+        assert found["n"] == 3
+    kept = [np.ones(3)]
+    assert tg.compile(lambda x: kept)(np.ones(3)) is kept or compiled

@@ -66,6 +66,14 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
     return map_tree(owned, result)
 
 
+def arrays_for_arrays(result: Any) -> Any:
+    """What a plain function made of arrays alone: arrays for Tensors without history."""
+    made = [leaf for leaf in flatten(result)[0] if isinstance(leaf, Tensor) and leaf._node is None]
+    if not made:
+        return result  # the very containers, which may be the caller's
+    return map_tree(lambda leaf: bare(leaf) if any(leaf is x for x in made) else leaf, result)
+
+
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
     held = isinstance(leaf, np.ndarray | np.generic) or is_jax_array(leaf)

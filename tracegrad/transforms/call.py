@@ -39,6 +39,7 @@ from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
 from tracegrad.eager.derivatives import (
+    arrays_for_arrays,
     derivative_of_arrays,
     derivative_on_tensors,
     derived_of_run,
@@ -182,9 +183,13 @@ class Calling(BatchCalls, TensorCalls):
                 warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
-        if any(map(is_jax, flatten((args, kwargs))[0])):
+        leaves, _ = flatten((args, kwargs))
+        if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
-        return placed(self._function(*args, **kwargs), self._transform, self.__name__)
+        result = placed(self._function(*args, **kwargs), self._transform, self.__name__)
+        if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
+            return result
+        return arrays_for_arrays(result)
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""
