@@ -453,7 +453,7 @@ def test_of_vjp_and_of_compiled_calls_on_tensors(f: Any) -> None:
 @pytest.mark.parametrize("f", LOSING, ids=lambda f: f.__name__)
 def test_of_functions_that_run_eagerly(f: Any) -> None:
     made = tg.grad(f, (0, 1))
-    made._give_up()
+    made._give_up("it was told to")
     for given in ((X, Y), (tg.tensor(X), tg.tensor(Y, requires_grad=True))):
         with pytest.raises(LostGradientError) as found:
             made(*given)
@@ -644,7 +644,7 @@ def test_what_decides_or_is_shown_is_no_error(f: Any) -> None:
     made = tg.value_and_grad(f, (0, 1))
     for _ in range(3):
         made(X, Y)
-    made._give_up()
+    made._give_up("it was told to")
     value, gradient = made(X, Y)
     out, pull = tg.vjp(f, X, Y)
     assert out == value

@@ -289,7 +289,7 @@ def derivative(kind, s, f):
         "vjp": lambda: lambda x: pulled(of_state, x),
     }[kind]()
     if kind in ("eager", "jacobian"):
-        made._give_up()
+        made._give_up("it was told to")
     return made
 
 
@@ -339,7 +339,7 @@ def test_views_outside_show_what_is_written():
         return np.sum(buffer * x) + np.sum(part**2)
 
     eager = tg.value_and_grad(f)
-    eager._give_up()
+    eager._give_up("it was told to")
     value, gradient = eager(np.array([1.0, 2.0, 4.0]))
     assert value == 81.0
     np.testing.assert_allclose(gradient, [2.0, 16.0, 32.0])
@@ -349,7 +349,7 @@ def test_views_outside_show_what_is_written():
 def test_a_second_derivative():
     s = State()
     f = tg.hessian(lambda x: added_to_a_row(s, x))
-    f._give_up()
+    f._give_up("it was told to")
     np.testing.assert_allclose(f(XS[0]), 2 * np.eye(3))
     np.testing.assert_allclose(s.rows[1], [5.0, 7.0, 7.5])
 
@@ -362,7 +362,7 @@ def test_numbers_are_left_where_the_function_raises():
         raise KeyError("later")
 
     eager = tg.grad(f)
-    eager._give_up()
+    eager._give_up("it was told to")
     with pytest.raises(KeyError, match="later"):
         eager(XS[0])
     np.testing.assert_array_equal(buffer, XS[0])
@@ -376,7 +376,7 @@ def test_an_argument_that_shares_memory_is_refused():
         return np.sum(y * x)
 
     eager = tg.grad(f)
-    eager._give_up()
+    eager._give_up("it was told to")
     with pytest.raises(ArgumentError, match="shares memory"):
         eager(XS[0], buffer[1:])
 
@@ -453,7 +453,7 @@ def test_a_view_that_is_left_is_one():
         return np.sum(s.kept)
 
     eager = tg.grad(f)
-    eager._give_up()
+    eager._give_up("it was told to")
     eager(XS[0])
     assert np.shares_memory(s.kept, s.vector)
     np.testing.assert_array_equal(s.kept, [2.0, 1.5])
@@ -545,7 +545,7 @@ def test_what_goes_through_an_array_sees_what_is_written(f, eager):
     for outside in [False, *([True] if eager else [])]:
         g = tg.value_and_grad(in_it(f, outside))
         if eager:
-            g._give_up()
+            g._give_up("it was told to")
         slope = slopes(lambda s, x: f(np.zeros(3), x), State(), XS[0])
         value, gradient = g(XS[0])
         np.testing.assert_allclose(value, f(np.zeros(3), XS[0]))
@@ -558,7 +558,7 @@ def test_what_shows_old_numbers_is_refused(f, eager):
     for outside in [False, *([True] if eager else [])]:
         g = tg.value_and_grad(in_it(f, outside))
         if eager:
-            g._give_up()
+            g._give_up("it was told to")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with pytest.raises(ConversionError, match="written into a plain array"):
@@ -638,7 +638,7 @@ def test_deep_copies_of_what_holds_arrays(eager):
 
     g = tg.value_and_grad(f)
     if eager:
-        g._give_up()
+        g._give_up("it was told to")
     value, gradient = g(XS[0])
     np.testing.assert_allclose(value, f(XS[0]))
     np.testing.assert_allclose(gradient, slopes(lambda s, x: f(x), State(), XS[0]), atol=1e-6)
@@ -648,5 +648,5 @@ def test_deep_copies_of_what_holds_arrays(eager):
 def test_copies_of_views_lie_as_those_of_programs(f):
     x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     compiled, eager = tg.compile(f), tg.compile(f)
-    eager._give_up()
+    eager._give_up("it was told to")
     assert eager(x).strides == compiled(x).strides
