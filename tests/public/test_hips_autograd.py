@@ -463,3 +463,10 @@ def test_refusals():
 def test_names_stay():
     assert grad(wave, 0).__name__ == make_vjp(wave, 0).__name__ == "wave"
     assert grad.__name__ == "grad" and elementwise_grad.__name__ == "elementwise_grad"
+
+
+def test_what_was_recorded_is_shown(tmp_path):
+    f = grad(lambda x: np.sin(x) * x)
+    assert "sin(" in str(f.graph(1.0)) and "np.cos(" in str(f.source(1.0))
+    assert f.draw(tmp_path / "graph.svg", 1.0).stat().st_size > 0
+    assert not hasattr(tracegrad.tracer, "Node")
