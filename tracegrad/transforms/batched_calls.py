@@ -14,7 +14,8 @@ from typing import Any
 from codegen.errors import CodegenError
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.traced_run import code_of
-from tracegrad.compiled.version import Version, over_batch, over_derivatives
+from tracegrad.compiled.version import Version
+from tracegrad.compiled.versions_of_graphs import over_batch, over_derivatives
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import unrolled
 from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
