@@ -369,9 +369,8 @@ class Subscript:
             match item:
                 case Slot(position):
                     texts.append(arrays[position].text)
-                case Window(start, stop, step):
-                    parts = [arrays[start].text, arrays[stop].text]
-                    texts.append(_slice_text([*parts, *([] if step is None else [str(step)])]))
+                case Window():
+                    texts.append(_slice_text(item.texts(arrays)))
                 case _:
                     texts.append(index_text(item))
         return Fragment(", ".join(texts) if texts else "()")
@@ -418,10 +417,8 @@ class Subscript:
             match item:
                 case Slot(position):
                     texts.append(arrays[position].text)
-                case Window(start, stop, step):
-                    parts = [arrays[start].text, arrays[stop].text]
-                    parts += [] if step is None else [str(step)]
-                    texts.append(f"slice({', '.join(parts)})")
+                case Window():
+                    texts.append(f"slice({', '.join(item.texts(arrays))})")
                 case slice(start=start, stop=stop, step=step):
                     given = (stop,) if start is None and step is None else (start, stop, step)
                     texts.append(f"slice({', '.join(map(repr, given))})")
@@ -479,6 +476,11 @@ class Window:
     def lowest(self, arrays: tuple[Any, ...]) -> Any:
         """The lowest place between the ends."""
         return arrays[self.stop] + 1 if self.is_backwards else arrays[self.start]
+
+    def texts(self, arrays: tuple[Fragment, ...]) -> list[str]:
+        """The ends, and the step where there is one, as expressions."""
+        step = [] if self.step is None else [str(self.step)]
+        return [arrays[self.start].text, arrays[self.stop].text, *step]
 
     def moved(self, by: int) -> Window:
         """The same behind so many more operands."""

@@ -68,10 +68,13 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
 
 def arrays_for_arrays(result: Any) -> Any:
     """What a plain function made of arrays alone: arrays for Tensors without history."""
-    made = [leaf for leaf in flatten(result)[0] if isinstance(leaf, Tensor) and leaf._node is None]
-    if not made:
+
+    def has_none(leaf: Any) -> bool:
+        return isinstance(leaf, Tensor) and leaf._node is None
+
+    if not any(map(has_none, flatten(result)[0])):
         return result  # the very containers, which may be the caller's
-    return map_tree(lambda leaf: bare(leaf) if any(leaf is x for x in made) else leaf, result)
+    return map_tree(lambda leaf: bare(leaf) if has_none(leaf) else leaf, result)
 
 
 def boxed_leaf(leaf: Any) -> Any:
