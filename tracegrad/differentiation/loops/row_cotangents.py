@@ -92,7 +92,8 @@ class Turns:
         if not isinstance(made, Call):
             return value
         operands = tuple([self.at(number, v, builder) for v in made.operands])
-        return builder.call(made.op, operands, value.origin, **dict(made.attributes))[0]
+        unnamed = value.origin.named(None)  # a place, not what is read there
+        return builder.call(made.op, operands, unnamed, **dict(made.attributes))[0]
 
     def readers(self, value: Value) -> list[Node]:
         """The nodes that read a value, once for each time."""
