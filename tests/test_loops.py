@@ -360,9 +360,10 @@ def test_loops_in_loops_read_as_they_were_written():
 
 
 def test_the_backward_of_loops_in_loops_is_loops_in_loops():
+    """The value is not asked for, and loops that would do nothing are not there."""
     x, w = inputs()[0]
     assert (
-        body_of(tg.grad(table).source(x, w)).split("\n\n")[1]
+        body_of(tg.grad(table).source(x, w))
         == dedent(
             """
         x_bar = np.zeros(x.size)

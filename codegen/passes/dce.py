@@ -1,7 +1,8 @@
 """Removes nodes that no output, check or effect depends on: dead code elimination.
 
-What a loop hands from turn to turn goes away where it is all that reads it. A loop itself stays: it
-may decide which path is taken, or never end. A join goes where all its paths go on alike.
+What a loop hands from turn to turn goes away where it is all that reads it. A loop goes where a
+counter ends it and its turns do nothing; others may decide which path is taken, or never end. A
+join goes where all its paths go on alike.
 
 A node may depend on another by a length alone: ``x[mask]`` stays when something of its length is
 made, although nobody reads its elements.
@@ -134,6 +135,10 @@ class _Live:
                     blocks = tuple(map(self.part, blocks))
                     alive = [p in self.values for p in parameters]
                     parameters, arguments = _at(alive, parameters), _at(alive, arguments)
+                    if node.after is not None and not parameters:
+                        turn, after = blocks
+                        if _only_meets(turn, node.label):
+                            return replace(after, nodes=(*kept, *after.nodes))
                     node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
                 case Join(parameters=parameters, blocks=blocks):
                     parameters = tuple(p for p in parameters if p in self.values)
@@ -156,7 +161,7 @@ class _Live:
 
 
 def _only_meets(body: Block, label: object) -> bool:
-    """Whether all paths of a join's body go on behind it, and do nothing else."""
+    """Whether all paths of a body go on at its label, and do nothing else."""
     last = body.nodes[-1] if body.nodes else None
     if any(not isinstance(node, Constant) for node in body.nodes[:-1]):
         return False

@@ -306,15 +306,11 @@ def test_dce_asks_inner_loops_what_outer_ones_need():
           %z = constant(0)
           loop as L1
             turn
-              loop for %t in range(%z, %n, 1) as L2
-                turn
-                  again L2
-                after
-                  branch %n int
-                    case 1
-                      again L1
-                    case 2
-                      return %n
+              branch %n int
+                case 1
+                  again L1
+                case 2
+                  return %n
         }
         """,
     )
@@ -446,7 +442,8 @@ def test_a_view_does_not_stand_for_a_copy_that_a_loop_is_given():
 
 
 def test_parameters_that_stay_as_they_are_go_away():
-    """%w through an inner loop; %v is given another value, %u a number of another type."""
+    """%w through an inner loop, which then does nothing; %v is given another value, %u a number of
+    another type."""
     expect(
         loop_parameters,
         """
@@ -473,16 +470,12 @@ def test_parameters_that_stay_as_they_are_go_away():
           %z = constant(0)
           loop %v = %x, %u: float64[] = %z for %t in range(%z, %n, 1) as L1
             turn
-              loop for %s in range(%z, %n, 1) as L2
-                turn
-                  again L2
-                after
-                  %a = mul(%x, %v)
-                  branch %n int
-                    case 1
-                      again L1 %x, %u
-                    case 2
-                      again L1 %a, %u
+              %a = mul(%x, %v)
+              branch %n int
+                case 1
+                  again L1 %x, %u
+                case 2
+                  again L1 %a, %u
             after
               return %x, %v, %u
         }
