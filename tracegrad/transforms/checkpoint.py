@@ -91,7 +91,6 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
         results = _Recomputed.apply(run, *leaves)
         return unflatten(run.value, results)
 
-    del checkpointed.__wrapped__  # type: ignore[attr-defined]
     return checkpointed
 
 
