@@ -68,6 +68,7 @@ from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
+from tracegrad.tracing.path_tree import with_turns
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
@@ -484,8 +485,9 @@ class Calling(BatchCalls, TensorCalls):
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    nodes = run.trace.builder.nodes
-                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
+                    nodes = with_turns(run.trace.builder.nodes)
+                    text = why_slow(self.__name__, took, nodes, run.trace.unrolled_because)
+                    warn_caller(text, SlowCompileWarning)
             return version
         assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
