@@ -7,7 +7,7 @@ import functools
 import itertools
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tracegrad.machine import operators
@@ -16,6 +16,7 @@ from tracegrad.machine.iteration import (
     DIRECT,
     GENERATOR,
     advance,
+    feed,
     get_iterator,
     items,
     iterable,
@@ -87,7 +88,7 @@ for _function in (list.extend, collections.deque, collections.deque.extend, str.
     taking_iterables(_function, *((0,) if _function is collections.deque else (1,)))
 for _function in (set.update, set.union, set.intersection, set.difference):
     taking_iterables(_function)
-for _function in (itertools.chain, itertools.product, itertools.zip_longest, itertools.compress):
+for _function in (itertools.chain, itertools.product, itertools.zip_longest):
     taking_iterables(_function)
 for _function in (
     itertools.islice,
@@ -182,7 +183,8 @@ def extreme(function: Any, symbol: str) -> None:
             values = args if len(args) > 1 else gone_through(m, args[0])
             listed = type(values) in (list, tuple)
             if listed and 1 < len(values) <= MOST_STRAIGHT and not operators.all_plain(values):
-                return m.run_own(extreme_of(symbol, len(values)), *values)
+                operands = values if values is args else items(m, values)
+                return m.run_own(extreme_of(symbol, len(values)), *operands)
             if not listed or not operators.all_plain(values):
                 iterator = get_iterator(m, values)
                 best = advance(m, iterator)
@@ -272,7 +274,7 @@ def sort_key(m, values: list, key: Any) -> Any:
         if all(operators.comparison(m, m.type_of(x), "__lt__") is None for x in values):
             return None
         return lambda x: Ordered(m, x)
-    function = m.callback(key)
+    function = m.callback(key, looks=True)
     if function is key:
         return key
 
@@ -311,23 +313,49 @@ def _(m, args, kwargs):
     return m.native(list.sort, args[0], key=key, reverse=kwargs.get("reverse", False))
 
 
-def taking_function(function: Any, place: int = 0) -> None:
-    """Replaces a C function that takes a callable and iterables."""
+def taking_function(function: Any, place: int = 0, looks: bool = True) -> None:
+    """Replaces a C function that takes a callable, at whose results it looks, and iterables."""
 
     def own(m, args, kwargs):
-        given = [m.callback(x) if i == place else iterable(m, x) for i, x in enumerate(args)]
-        return m.native(function, *given, **{k: m.callback(v) for k, v in kwargs.items()})
+        given = [m.callback(x, looks) if i == place else iterable(m, x) for i, x in enumerate(args)]
+        return m.native(function, *given, **{k: m.callback(v, looks) for k, v in kwargs.items()})
 
     replaces(function)(own)
 
 
-for _function in (map, itertools.starmap, itertools.takewhile, itertools.dropwhile):
+for _function in (map, itertools.starmap):
+    taking_function(_function, looks=False)
+for _function in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
     taking_function(_function)
-taking_function(itertools.filterfalse)
 taking_function(functools.cmp_to_key)
 for _function in (type(re.compile("")).sub, type(re.compile("")).subn):
     taking_function(_function, 1)
-taking_function(itertools.accumulate, 1)
+
+
+def looked_at(m, x: Any) -> Any:
+    """An iterable for C code that looks at each item, whoever goes through what it gives."""
+    return looking(m, get_iterator(m, x)) if id(type(x)) not in PLAIN else x
+
+
+def looking(m, iterator: Any) -> Iterator[Any]:
+    for x in feed(m, iterator):
+        m.to_c(x, looks=True)
+        yield x
+
+
+@replaces(itertools.accumulate)
+def _(m, args, kwargs):
+    adds = len(args) < 2 and kwargs.get("func") is None
+    given = [iterable(m, x) if i == 0 else m.callback(x) for i, x in enumerate(args)]
+    if adds and args:
+        given[0] = looked_at(m, args[0])
+    return m.native(itertools.accumulate, *given, **{k: m.callback(v) for k, v in kwargs.items()})
+
+
+@replaces(itertools.compress)
+def _(m, args, kwargs):
+    given = [iterable(m, x) if i == 0 else looked_at(m, x) for i, x in enumerate(args)]
+    return m.native(itertools.compress, *given, **kwargs)
 
 
 @replaces(filter)
@@ -345,8 +373,12 @@ def _(m, args, kwargs):
 
 @replaces(itertools.groupby)
 def _(m, args, kwargs):
-    args = [iterable(m, x) if i == 0 else m.callback(x) for i, x in enumerate(args)]
-    return m.native(itertools.groupby, *args, **{k: m.callback(v) for k, v in kwargs.items()})
+    key = args[1] if len(args) > 1 else kwargs.get("key")
+    given = [m.callback(x, looks=True) if i else x for i, x in enumerate(args)]
+    if args:
+        given[0] = looked_at(m, args[0]) if key is None else iterable(m, args[0])
+    keywords = {k: m.callback(v, looks=True) for k, v in kwargs.items()}
+    return m.native(itertools.groupby, *given, **keywords)
 
 
 @replaces(functools.reduce)

@@ -146,6 +146,7 @@ class Machine:
         self.load_cell = world.load_cell
         self.part = world.part
         self.from_c = world.from_c
+        self.to_c = world.to_c
         self.interprets = world.interprets
         self.parts_of = world.parts_of
         self.frame: Frame | None = None
@@ -341,14 +342,19 @@ class Machine:
     def sequence(self, x: Any) -> Any:
         return iteration.sequence(self, x)
 
-    def callback(self, callee: Any) -> Any:
-        """A callable for C code that interprets; the same object where nothing is interpreted."""
+    def callback(self, callee: Any, looks: bool = False) -> Any:
+        """A callable for C code that interprets; the same object where nothing is interpreted.
+
+        C code that `looks` does so at each result, whoever goes through what it gives.
+        """
         if not callable(callee) or not (self.watches_c or self._runs_python(callee)):
             return callee
 
         def interpreted(*args: Any, **kwargs: Any) -> Any:
             if self.runs and self.thread == threading.get_ident():
-                return calls.call(self, callee, *self.from_c(args, kwargs))
+                value = calls.call(self, callee, *self.from_c(args, kwargs))
+                self.to_c(value, looks)
+                return value
             return callee(*args, **kwargs)
 
         return interpreted
@@ -541,6 +547,8 @@ def drive(m: Machine, f: Frame) -> Iterator[Any]:
             error = None
         if f.index < 0:
             return value
+        if m.runs:
+            m.to_c(value)
         while True:
             thrown = None
             try:

@@ -85,7 +85,7 @@ _programs: dict[int, Program | Refused] = {}
 _codes: dict[int, weakref.ref] = {}
 
 
-_own: WeakKeyDictionary[CodeType, dict[int, CodeType]] = WeakKeyDictionary()
+_own: WeakKeyDictionary[CodeType, dict[tuple[CodeType, int], CodeType]] = WeakKeyDictionary()
 _own_numbers = count(1)
 
 
@@ -95,9 +95,10 @@ def own_code(code: CodeType, caller: CodeType, index: int) -> CodeType:
     It is equal to no other: a code object is compared by what it has, its first line included.
     """
     known = _own.setdefault(caller, {})
-    if index not in known:
-        known[index] = code.replace(co_firstlineno=next(_own_numbers))
-    return known[index]
+    place = code, index  # one instruction may call several: `max` of two, then of three
+    if place not in known:
+        known[place] = code.replace(co_firstlineno=next(_own_numbers))
+    return known[place]
 
 
 def program_of(code: CodeType) -> Program:

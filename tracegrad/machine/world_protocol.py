@@ -157,6 +157,9 @@ class World:
         """What C code gives to a function that it calls."""
         return args, kwargs
 
+    def to_c(self, value: Any, looks: bool = False) -> None:
+        """What a function or a generator gives to C code, which surely `looks` at it or may."""
+
     def returned(self, value: Any) -> Any:
         """What a function that was called from outside has returned, as its caller gets it."""
         return value

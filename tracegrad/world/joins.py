@@ -57,6 +57,15 @@ class Watched:
     wrote: int  # how often arrays had been written to
 
 
+@dataclass(frozen=True)
+class Met:
+    """Where arms have met."""
+
+    code: CodeType
+    index: int
+    in_turn: bool
+
+
 @dataclass(eq=False)
 class State:
     """What variables hold where an arm ends: the Tensors, and what all arms must agree in."""
@@ -116,7 +125,7 @@ class Joins:
         self.trace = trace
         self.watched: list[Watched] = []  # the last is the innermost
         self.looking: tuple[Any, Meeting, Value] | None = None
-        self.met: list[Watched] = []
+        self.met: list[Met] = []
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
         self.memory: set[Value] = set()  # parameters that are arrays, and no numbers
@@ -312,7 +321,7 @@ class Joins:
             holder = watched.frame.fast if slot >= 0 else watched.frame.stack
             holder[slot if slot >= 0 else ~slot] = self._now(x, now)
         self.parameters.update(parameter for parameter, _ in new)
-        self.met.append(watched)
+        self.met.append(Met(watched.frame.code, watched.index, watched.turn is not None))
         return True
 
     def _go_on(self, watched: Watched, meet: Meet, tensors: Sequence[Tensor]) -> None:
@@ -449,6 +458,12 @@ class Joins:
         if not self.memory.isdisjoint(self.given) and any(self.world.marks):
             self.part("an array that it was given, in one arm alone")
 
+    def release(self) -> None:
+        """The run is over: what its frames hold is not kept alive."""
+        self.watched.clear()
+        self.first.clear()
+        self.looking = None
+
     def derives(self) -> None:
         """A derivative is taken in the run, of what arms have done by themselves, too."""
         self.watched.clear()
@@ -458,12 +473,13 @@ class Joins:
     def closes(self) -> None:
         """A loop has been closed, which does not go with arms that meet but in turns."""
         self.watched.clear()
-        if any(watched.turn is None for watched in self.met):
+        if not all(met.in_turn for met in self.met):
             self.part("a loop behind arms that meet")
 
     def keep_apart(self, label: object) -> None:
         """From here on the arms that meet at a joint stay apart; without one all of this run."""
-        places = [label.place] if isinstance(label, Joint) else map(_place, self.met)
+        known = isinstance(label, Joint)
+        places = [label.place] if known else [(met.code, met.index) for met in self.met]
         for code, index in places:
             APART.setdefault(code, set()).add((self.target, index))
 
@@ -494,10 +510,6 @@ def _depth(frame: Any) -> int:
     while frame.back is not None:
         count, frame = count + 1, frame.back
     return count
-
-
-def _place(watched: Watched) -> tuple[CodeType, int]:
-    return watched.frame.code, watched.index
 
 
 def _has_effect(node: Any) -> bool:

@@ -13,7 +13,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from tracegrad.machine import natives
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.guards import Guard
 from tracegrad.world.lengths import Length
+from tracegrad.world.native_tables import ITERATORS
 
 ARITHMETIC = frozenset(
     map(id, (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg))
@@ -41,6 +42,8 @@ _TAKING = frozenset({"where", "clip", "array", "asarray", "stack", "full_like", 
 """Functions of arrays that take numbers in the places of arrays, beside ufuncs."""
 
 
+_HOLDING = frozenset({list, tuple, deque, *map(type, ({}.keys(), {}.values(), {}.items()))})
+"""Types of what holds numbers for C code that goes through it, beside dicts."""
 _KEEPING = frozenset(
     map(
         id,
@@ -162,11 +165,13 @@ class Numbers:
         """Python, or C code, looks at what an object is worth, or at what a sequence holds."""
         if type(x) in FLOATS:
             self._look(self._found.get(id(x)))
-        elif type(x) in (list, tuple):
+        elif type(x) is Length:
+            x.look()
+        elif type(x) in _HOLDING:
             for item in x:
                 self.look(item)
-        elif type(x) is dict:
-            for item in x.values():
+        elif isinstance(x, dict):
+            for item in dict.values(x):
                 self.look(item)
 
     def _look(self, known: Read | Derived | None) -> None:
@@ -183,9 +188,10 @@ class Numbers:
             return x.look()
         known = self.found(x)
         if known is None:
-            if type(x) in (list, tuple) and any(self.found(item) for item in x):
-                return type(x)([self.lifted(world, item) for item in x])
-            return x
+            if type(x) not in (list, tuple):
+                return x
+            items = [self.lifted(world, item) for item in x]
+            return type(x)(items) if any(map(operator.is_not, items, x)) else x
         return self._tensor(world, known)
 
     def _tensor(self, world: Any, known: Any) -> Any:
@@ -238,6 +244,17 @@ class Numbers:
         if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
             self.look(operation.__self__)
         return tuple(operands)
+
+
+def hands_on(operation: Any) -> bool:
+    """Whether C code hands on what functions and iterators give it, and does not look at it."""
+    key = id(operation)
+    if key in _KEEPING or key in _MOVING or operation is iter:
+        return True
+    if isinstance(operation, type):
+        return operation in ITERATORS
+    kinds = BuiltinFunctionType, MethodDescriptorType
+    return isinstance(operation, kinds) and operation.__name__ in _MOVING_METHODS
 
 
 def own(value: Any) -> Any:

@@ -68,7 +68,7 @@ from tracegrad.world.guards import (
 )
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
-from tracegrad.world.number_inputs import FLOATS, Numbers
+from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.tensor_places import Kept, held
@@ -101,6 +101,7 @@ class World(Variables, Sequences):
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
         self._arrays: list[Any] = []  # from outside, that the function saw
         self.numbers = Numbers()
+        self._performed: Any = None  # what C code does
         self.copies = Copies()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
@@ -544,12 +545,20 @@ class World(Variables, Sequences):
         if self._stand_ins and id(operation) not in native_tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
         copied = self.copies.count
-        result = self.copies.handed_on(rule(self, operation, operands, keywords), copied)
+        around, self._performed = self._performed, operation
+        try:
+            result = self.copies.handed_on(rule(self, operation, operands, keywords), copied)
+        finally:
+            self._performed = around
         if operands and id(operation) in native_tables.CHANGING and self.copies.of(operands[0]):
             self.renew_copies(operands[0])
         if self._tensors:
             self._tell_of_tensors(operation, operands, result)
         return self.shows(operation, operands, result)
+
+    def to_c(self, value: Any, looks: bool = False) -> None:
+        if looks or (self._performed is not None and not hands_on(self._performed)):
+            self.numbers.look(value)
 
     # -- what is left after the run ---------------------------------------------------------------
 
@@ -558,6 +567,8 @@ class World(Variables, Sequences):
         for known in vars(self).values():  # the world itself waits for the collector of circles
             if type(known) in (dict, list):
                 known.clear()
+        if self.joins is not None:
+            self.joins.release()
         self.numbers, self._holding = Numbers(), None
         self.copies.clear()
 
@@ -574,6 +585,8 @@ class World(Variables, Sequences):
         self._log.clear()
         self._arrays.clear()
         self.kept = Kept()
+        if self.joins is not None:
+            self.joins.release()
         self.trace = self.loops = self.joins = self.turn = self.machine.turn = None
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
