@@ -48,7 +48,7 @@ MODULES = (
     *("tracegrad.errors", "tracegrad.fft", "tracegrad.linalg", "tracegrad.nn", "tracegrad.nn.init"),
     *("tracegrad.optim", "tracegrad.random", "tracegrad.special", "tracegrad.test_util"),
     *("tracegrad.core", "tracegrad.extend", "tracegrad.tracer", "tracegrad.misc"),
-    *("tracegrad.misc.differential_operators", "tracegrad.misc.fixed_points"),
+    *("tracegrad.differential_operators", "tracegrad.misc.fixed_points"),
     *("tracegrad.misc.flatten", "tracegrad.misc.optimizers"),
 )
 """What users import; the modules of classes that these name get stubs besides."""

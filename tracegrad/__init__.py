@@ -15,9 +15,9 @@ from tracegrad import autograd, config, errors, fft, linalg, nn, optim, random, 
 from tracegrad.autograd import python_call_batching
 from tracegrad.autograd.engine import backward_source
 from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.differential_operators import *  # noqa: F403
 from tracegrad.examples import docstrings
 from tracegrad.extend import primitive
-from tracegrad.misc.differential_operators import *  # noqa: F403
 from tracegrad.ops.dtypes import DTYPES, get_default_dtype, set_default_dtype
 from tracegrad.random import *  # noqa: F403
 from tracegrad.runtime import malloc

@@ -162,6 +162,21 @@ def test_tapes_that_never_repeat_and_one_that_does():
     assert eager_backwards._MATCHERS
 
 
+@pytest.mark.parametrize("length, walks", [(200, 1), (600, 3)])
+def test_long_tapes_are_compiled_later(length, walks):
+    """Compiling a tape takes as long as tens of walks over it: that of a few calls must not."""
+
+    def f(x):
+        for i in range(length):
+            x = np.sin(x) if i % 2 else x * 0.5
+        return x.sum()
+
+    for _ in range(walks + 1):
+        assert not eager_backwards._COMPILED
+        gradients(f, X)
+    assert len(eager_backwards._COMPILED) == 1
+
+
 def test_gradients_accumulate_in_leaves():
     x = leaf(X)
     for i in range(1, 5):

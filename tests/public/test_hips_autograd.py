@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import warnings
@@ -15,6 +16,7 @@ import tracegrad.numpy as np
 import tracegrad.numpy.random as npr
 from tracegrad import (
     deriv,
+    differential_operators,
     elementwise_grad,
     grad,
     grad_and_aux,
@@ -458,6 +460,13 @@ def test_refusals():
 
     with pytest.raises(tracegrad.errors.GradientError, match="copy"):
         grad(writes)(numpy.ones(2))
+
+
+def test_modules_have_the_names_that_packages_import():
+    names = ("builtins", "core", "differential_operators", "extend", "misc", "test_util", "tracer")
+    for name in names:
+        assert importlib.import_module(f"tracegrad.{name}")
+    assert differential_operators.make_jvp_reversemode is make_jvp_reversemode
 
 
 def test_names_stay():

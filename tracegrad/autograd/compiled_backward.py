@@ -1,10 +1,11 @@
-"""Compiles the backward of a tape when its like comes again; interprets it before.
+"""Compiles the backward of a tape when its like comes again and again; interprets it before.
 
 While recording, no key is computed. A compiled backward is a generated function that walks from the
 root node by the shape of tape that it expects, comparing ops, attributes, sharing, types and
 lengths, and gives `None` at the first difference; programs are tried most recent first, by the
 root's op. Only a tape that no program matches is given a structural key: at first sight of a key
-the walker computes over arrays, at the second a program is compiled.
+the walker computes over arrays, at the second a program is compiled. Long tapes wait longer, since
+compiling one takes as long as tens of walks.
 """
 
 from __future__ import annotations
@@ -42,13 +43,16 @@ class Backward:
     guards: tuple[tuple[Any, Any], ...]
 
 
-_SEEN: dict[Hashable, tuple[int, ...]] = {}  # which of the wanted keys have a gradient
+_SEEN: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
+"""How often each was walked, and which of the wanted keys have a gradient."""
 _COMPILED: dict[Hashable, tuple[Program, tuple[int, ...], tuple[int, ...]]] = {}
 """Programs, the numbers of the keys that feed them, and which of the wanted keys they give."""
 _MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
 _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
 _LONG, _PATIENCE, _SELDOM = 32, 16, 8
+_A_WALK = 256
+"""So many nodes are compiled for each earlier walk over them."""
 _UNSEEN: dict[Any, int] = {}
 """How many tapes of `_LONG` nodes and more, in a row, were like none before, by the root's op.
 
@@ -89,12 +93,12 @@ def run(
     value_of = tape.array
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
-        reached = _SEEN.get(key)
-        if reached is None:
+        walks, reached = _SEEN.get(key, (0, ()))
+        if len(steps) > _A_WALK * walks:
             found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
-            _SEEN[key] = tuple(i for i, k in enumerate(wanted) if k in found)
+            _SEEN[key] = walks + 1, tuple(i for i, k in enumerate(wanted) if k in found)
             _bound(_SEEN)
-            _UNSEEN[root] = _UNSEEN.get(root, 0) + 1
+            _UNSEEN[root] = 0 if walks else _UNSEEN.get(root, 0) + 1
             return found
         targets = [wanted[i] for i in reached]
         backward = compile_backward(steps, value_of, seeds, targets, "jax" if there else "numpy")

@@ -119,7 +119,8 @@ def _with_symbol(symbol: str, graph: Graph, values: Sequence[Value]) -> Value:
 def _names_of(values: Sequence[Value], forward: Graph) -> list[str]:
     """A parameter name for each value: the user's where there is one, else what made it."""
     captures = dict(zip(reversed(forward.inputs), reversed(forward.frame.captures), strict=False))
-    names: list[str] = []
+    names: dict[str, None] = {}
+    counts: dict[str, int] = {}  # how many have been asked for by each stem
     for value in values:
         origin: Origin = value.origin
         made = forward.producer.get(value)
@@ -128,9 +129,10 @@ def _names_of(values: Sequence[Value], forward: Graph) -> list[str]:
             stem = f"{made.op.name}_" if isinstance(made, Call) else "saved"
         elif not origin.final and value not in captures:
             stem = f"{stem}_1"
-        name, count = stem, 1
+        count = counts.get(stem, 0) + 1
+        name = stem if count == 1 else f"{stem}_{count}"
         while name in names:
             count += 1
             name = f"{stem}_{count}"
-        names.append(name)
-    return names
+        counts[stem], names[name] = count, None
+    return [*names]
