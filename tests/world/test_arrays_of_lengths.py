@@ -266,9 +266,22 @@ def in_c_code(x):
     return np.sum(weights * x)
 
 
+def every_second(x):
+    return (
+        np.sum(x[np.arange(0, len(x), 2)] * np.arange(0.0, len(x), 2))
+        + np.arange(2, len(x), 1).size
+    )
+
+
+def downwards(x):
+    return np.sum(x[np.arange(len(x) - 1, -1, -1)] * np.arange(1, len(x) + 1))
+
+
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 @pytest.mark.parametrize(
-    "f", [shuffled, as_a_list, keys_of_a_dict, in_columns, in_c_code], ids=lambda f: f.__name__
+    "f",
+    [every_second, downwards, shuffled, as_a_list, keys_of_a_dict, in_columns, in_c_code],
+    ids=lambda f: f.__name__,
 )
 def test_what_needs_numbers_has_them(f: Any) -> None:
     check(f, tg.value_and_grad(f))

@@ -94,7 +94,10 @@ def _full(trace: Any, shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
 
 
 def _arange(trace: Any, *bounds: Any, dtype: Any = None) -> Tensor:
-    start, stop = (0, *bounds) if len(bounds) == 1 else bounds
+    steps = len(bounds) == 3 and not (type(bounds[2]) is int and bounds[2] == 1)
+    if steps or not 1 <= len(bounds) <= 3:  # with steps it has a length that no size expresses
+        raise _Other
+    start, stop = (0, *bounds) if len(bounds) == 1 else bounds[:2]
     if type(start) is not int or start < 0:
         raise _Other
     if start:  # a range that is empty has no negative length
