@@ -748,6 +748,20 @@ def test_what_is_said_of_memory_must_fit(options, told):
         tg.compile(lambda x: {"a": x + 1}, backend="jax", **options)(jnp.ones(3))
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("backend", [None, "numpy", "numba"])
+def test_programs_for_numpy_have_no_devices(backend, compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    f = tg.compile(lambda x: x + 1, backend=backend, donate_argnums=0)
+    for x in (np.ones(3), jnp.ones(3)):
+        with pytest.raises(ArgumentError, match=r'donate_argnums is .* backend="jax"'):
+            f(x)
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    with pytest.raises(ArgumentError, match=r'out_shardings is .* backend="jax"'):
+        tg.grad(np.sum, backend=backend, out_shardings=place)(np.ones(3))
+    assert jax.jit(f)(jnp.ones(3))[0] == 2.0  # there it is a program for JAX
+
+
 def test_sparse_matrices_have_no_place():
     with pytest.raises(ArgumentError, match="cannot be given with sparse=True"):
         tg.jacobian(np.sin, sparse=True, donate_argnums=0)

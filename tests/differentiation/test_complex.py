@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import autograd
@@ -11,7 +12,7 @@ import pytest
 from checks import assert_close, run_in_jax, wide_jax
 
 import tracegrad as tg
-from tracegrad.errors import NonScalarError
+from tracegrad.errors import DTypeError, NonScalarError
 
 Z = np.array([1.0 + 2.0j, -0.5 + 0.3j, 2.0 - 1.0j])
 W = [0.5 - 1.0j, 1.0 + 1.0j, 2.0 + 0.0j]
@@ -183,3 +184,30 @@ def test_complex_results_are_refused():
             tg.grad(lambda x, f=f: np.real(tg.grad(f)(x + 1j)))(1.0)
         with pytest.raises(NonScalarError, match="complex128 number has no gradient"):
             f(tg.tensor(1.0 + 2.0j, dtype="complex128", requires_grad=True)).backward()
+
+
+# -- as numbers of Python's -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "read", [lambda z: float(z[0]), lambda z: int(z[0]), lambda z: math.atan(z[1])]
+)
+def test_a_number_is_read_as_its_real_part_with_numpys_warning(read, monkeypatch):
+    f = tg.compile(lambda z: z * read(z))
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+        expected = Z * read(Z)
+    for compiled in (True, False):
+        monkeypatch.setattr(tg.config, "compile", compiled)
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+            found = f(Z)
+        assert_close(found, expected, 0)
+    monkeypatch.setattr(tg.config, "compile", True)
+    assert_close(f(2 * Z), 2 * Z * read((2 * Z).real), 1e-15)
+
+
+def test_arrays_and_tensors_are_not_read_as_their_real_part():
+    for use in (lambda z: float(np.array(z[0])) * z, lambda z: math.sqrt(np.array(z[0])) * z):
+        with pytest.raises(DTypeError, match=r"of a complex array.*write \w+\(x\.real\)"):
+            tg.compile(use)(Z)
+    with pytest.raises(DTypeError, match=r"write float\(x\.real\) or float\(abs\(x\)\)"):
+        float(tg.tensor(1.0 + 2.0j))

@@ -334,6 +334,15 @@ def test_flat():
     agree(x.flat.copy(), array.flatten(), "copy")
     agree(np.asarray(x.flat), array.ravel(), "asarray")
     agree(list(x.T.flat), list(array.T.flat), "iteration")
+    for y in (array.copy(), x.clone()):
+        part, *rest = y.flat[2:5], *y.flat[::7]
+        y.flat[2:5] = part + 1.0
+        part[0] = 50.0
+        assert y.flat[2] != 50.0 and rest[0] == y.flat[0], "a slice is a copy"
+        columns = iter(y.T.flat)
+        first = next(columns)
+        y[...] = 3.0
+        assert first != 3.0 and next(columns) == 3.0, "an iterator reads what stands there"
     for y in (array, x):
         y.flat[2:5] = -1.0
         y.flat[[0, 19]] = y.flat[[19, 0]]

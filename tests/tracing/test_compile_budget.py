@@ -13,6 +13,7 @@ from tracegrad.errors import SlowCompileWarning
 from tracegrad.ops.record import OpRecord
 from tracegrad.tracing import compile_budget
 from tracegrad.transforms import call
+from tracegrad.world.loops import loop_runner
 
 
 class Clock:
@@ -182,6 +183,40 @@ def test_an_unrolled_loop_is_named(clock):
     assert "along an axis" in message and "tg.config.compile = False" in message
     (message,) = said(tg.grad(listed), np.ones((40, 2)))
     assert "the loop test_compile_budget.py" in message and "40 times" in message
+
+
+def test_a_loop_of_a_derivative_in_the_function_is_told_the_way_out(clock):
+    clock.costs.update(trace=1.0, compile=1.1)
+
+    def rolled(x):
+        for _ in range(30):
+            x = np.tanh(x) * 0.9
+        return np.sum(x)
+
+    (message,) = said(tg.grad(lambda x: np.sum(tg.grad(rolled)(x) ** 2)), np.ones(3))
+    assert "is unrolled, because the function takes a derivative of it. Derive the pl" in message
+    (message,) = said(tg.grad(tg.checkpoint(rolled)), np.ones(3))
+    assert "is unrolled, because tg.checkpoint makes it again. Give tg.checkpoint a m" in message
+    (message,) = said(tg.grad(rolled), np.ones(3))
+    assert "unrolled" not in message
+
+
+def test_turns_that_the_first_call_runs_are_no_compiling(clock, monkeypatch):
+    run = loop_runner.Walk._run
+
+    def slow(walk, behind):
+        clock.now += 10.0
+        return run(walk, behind)
+
+    monkeypatch.setattr(loop_runner.Walk, "_run", slow)
+
+    def rolled(x):
+        for _ in range(30):
+            x = np.tanh(x) * 0.9
+        return np.sum(x)
+
+    assert not said(tg.grad(rolled), np.ones(3))
+    assert clock.now >= 10.0
 
 
 def test_it_is_said_once_and_only_where_compiling_took_long(clock):

@@ -218,3 +218,21 @@ def test_what_it_is_given():
         tg.checkpoint(layer, max_bytes="100")
     with pytest.raises(tg.errors.ArgumentError, match="function"):
         tg.checkpoint(3.0)
+
+
+@pytest.mark.parametrize("max_bytes", [None, 1000])
+def test_arguments_keep_their_names(max_bytes):
+    def simulated(rate, start, steps=3):
+        x = start
+        for _ in range(steps):
+            x = x + rate * np.sin(x)
+        return np.sum(x)
+
+    f = tg.value_and_grad(tg.checkpoint(simulated, max_bytes=max_bytes))
+    assert_same_bits(f(0.1, start=np.ones(2))[1], tg.grad(simulated)(0.1, np.ones(2)))
+    source = f.source(0.1, np.ones(2))
+    at = f"test_checkpoint.py:{simulated.__code__.co_firstlineno}"
+    assert "value and gradient in rate of simulated" in source and f"({at})" in source
+    assert "rate_bar" in source and "args" not in source
+    with pytest.raises(TypeError, match="missing a required argument: 'start'"):
+        f(0.1)

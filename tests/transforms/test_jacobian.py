@@ -384,6 +384,25 @@ def test_dtypes():
     assert [part.dtype for part in mixed] == [np.float32, np.float64]  # as gradients of each
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_blocks_without_axes_are_arrays(backend, compiled, monkeypatch):
+    monkeypatch.setattr(config, "compile", compiled)
+
+    def f(p):
+        a, b = p["a"], p["b"]
+        return np.sin(a) * b**3 if a > 0 else a
+
+    for transform in (tg.hessian, tg.jacfwd, tg.jacrev):
+        for a in (0.5, np.float64(0.5), np.array(0.5), -0.5):
+            blocks = transform(f, backend=backend)({"a": a, "b": 1.5})
+            rows = blocks.values() if transform is tg.hessian else [blocks]
+            assert {type(x) for row in rows for x in row.values()} == {np.ndarray}
+    value, aux = tg.jacobian(lambda x: (x * x, x), has_aux=True, backend=backend)(1.0)
+    assert type(value) is np.ndarray
+    assert type(aux) is not np.ndarray  # as the function gave it
+
+
 def test_names_of_errors_of_grad_are_true():
     with pytest.raises(NonScalarError, match=r"tg\.jacobian"):
         tg.grad(lambda x: x * x)(X)

@@ -170,6 +170,44 @@ def what_was_visited(x):
     return total
 
 
+# -- how they lie in memory ----------------------------------------------------------------------
+
+
+@program
+def filled_column_after_column(x):
+    y = np.zeros((2, 2), order="F")
+    y[0] = x[:2]
+    full = np.full((2, 2), 3.0, order="F")
+    full[:, 1] = x[2:]
+    given = np.array([[1.0, 2.0], [3.0, 4.0]], order="F")
+    given[1, 1] = x[3]
+    places = np.arange(4.0)
+    return sum(np.sum(z.ravel("K") * places) for z in (y, full, given, y.copy("K").T))
+
+
+@program
+def an_array_of_three_axes_in_an_order_of_its_own(x):
+    y = np.ones((2, 4, 3)).transpose(1, 0, 2).copy("K")
+    y[0, 0] = x[:3]
+    return np.sum(y.transpose(1, 0, 2).reshape(-1) * np.arange(24.0))
+
+
+def _asked(pair):
+    """A program that asks whether two arrays share memory."""
+    source = f"lambda x: (lambda y, z: np.sum(y) * (1.0 + np.shares_memory({pair})))(np.exp(x), x)"
+    asked = eval(source, {"np": np})
+    asked.__name__ = pair
+    return asked
+
+
+for _pair in (
+    *("y, y[1:]", "y[0:1], y[1:2]", "y[::2], y[1::2]", "y, y.copy()", "y, y.reshape(2, 2).T"),
+    *("y, np.array(y)", "y, np.asarray(y)", "y, x", "x, x[1:]", "x[1:], x[:1]", "y, y[[0]]"),
+    *("y, np.ones(4)", "y.flat[0:2], y", "next(iter(y.reshape(2, 2))), y", "y.real, y"),
+):
+    program(_asked(_pair))
+
+
 # -- held in many ways when it takes recorded values ---------------------------------------------
 
 

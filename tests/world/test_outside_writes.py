@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -379,6 +380,29 @@ def test_an_argument_that_shares_memory_is_refused():
     eager._give_up("it was told to")
     with pytest.raises(ArgumentError, match="shares memory"):
         eager(XS[0], buffer[1:])
+
+
+def test_a_call_that_is_refused_leaves_what_stood_there():
+    """Views of one array are written: each call is refused, and the next one finds the arrays."""
+    state = SimpleNamespace(calls=0, log=[], made=None)
+    state.memory = np.zeros(3)
+    state.view = memory = state.memory[1:]
+
+    def f(x):
+        state.calls += 1
+        state.log.append(x)
+        state.made = x * 2.0
+        state.memory += x[:3]
+        state.view *= 2.0
+        return np.sum(state.memory)
+
+    for step in (tg.compile(f), tg.value_and_grad(f)):
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match="shares memory"):
+                step(XS[0])
+            assert state.view is memory and memory.base is state.memory
+            assert not state.memory.any()
+            assert (state.calls, state.log, state.made) == (0, [], None)
 
 
 def the_caller_has_it_too(memory):

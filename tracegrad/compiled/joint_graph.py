@@ -172,33 +172,45 @@ def joint_graph(
         graph = graph.with_block(
             at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
         )
+    firsts = [shown[all_ends.index(end)].first for end in of]
+    without_axes = [
+        _without_axes(end, first, block, transform)
+        for end, first, block in zip(of, firsts, ends(graph.block), strict=True)
+    ]
     if target == "numpy":
-        graph = _as_returned(graph, [(end, shown[all_ends.index(end)].first) for end in of])
+        graph = _as_returned(graph, without_axes)
     else:  # whoever calls the program makes NumPy's arrays and scalars of JAX's arrays
-        known = [
-            {place - returned.first for place, is_array in end.arrays if is_array}
-            for end, returned in zip(all_ends, shown, strict=True)
-        ]
-        arrays = frozenset(set.intersection(*known))
-        graph = graph.replace(frame=replace(graph.frame, arrays=arrays))
+        known = [{at for at, is_array in kinds.items() if is_array} for kinds in without_axes]
+        graph = graph.replace(
+            frame=replace(graph.frame, arrays=frozenset(set.intersection(*known)))
+        )
     return graph, tuple(shown), built
 
 
-def _as_returned(graph: Graph, of: Sequence[tuple[End, int]]) -> Graph:
-    """The graph whose outputs without axes are arrays or scalars as the function's own were.
+def _without_axes(end: End, first: int, block: Block, transform: Transform) -> dict[int, bool]:
+    """Outputs of a return that have no axes, and whether they are arrays.
 
-    `of` has the end of a path that each return is that of, and how many outputs are left out there.
+    What the function returned is as it was, less the first outputs, which are left out. Blocks of
+    a matrix are arrays, whatever was given.
     """
-    rest = iter(of)
+    kinds = {place - first: is_array for place, is_array in end.arrays if place >= first}
+    if transform.is_matrix:
+        blocks = range(len(end.outputs) - first, len(block.outputs))
+        kinds |= {at: True for at in blocks if not block.outputs[at].type.shape}
+    return kinds
+
+
+def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, bool]]) -> Graph:
+    """The graph whose outputs without axes are arrays or scalars, as `kinds` of a return says."""
+    rest = iter(kinds)
 
     def changed(block: Block) -> Block:
-        end, first = next(rest)
         builder, outputs = Builder(graph.sizes), [*block.outputs]
-        for place, is_array in end.arrays:
-            output = outputs[place - first] if place >= first else None
-            if output is not None and not output.type.weak:
+        for place, is_array in next(rest).items():
+            output = outputs[place]
+            if not output.type.weak:
                 op = returned_array if is_array else returned_scalar
-                (outputs[place - first],) = builder.call(op, (output,), output.origin.named(None))
+                (outputs[place],) = builder.call(op, (output,), output.origin.named(None))
         return replace(block, nodes=(*block.nodes, *builder.nodes), outputs=tuple(outputs))
 
     return graph.with_block(at_ends(graph.block, changed))

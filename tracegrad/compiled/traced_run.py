@@ -27,7 +27,7 @@ from tracegrad.arguments.argument_changes import (
     written_leaves,
 )
 from tracegrad.arguments.signature import Arguments
-from tracegrad.errors import GradientError
+from tracegrad.errors import GradientError, TracegradError
 from tracegrad.ops.checkpoint_markers import budget
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.concurrency import Runs, watch_writes
@@ -197,28 +197,18 @@ def run_traced(
         world.end_loops()
         trace.finish()
     world.finish()
-    written = _written(arguments, tensors, inputs, trace)
+    try:
+        written = _written(arguments, tensors, inputs, trace)
+        places = world.stores()
+        stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
+        elsewhere = _not_storable(stores, world, trace, given)
+    except TracegradError:  # a call that is refused leaves everything as it was
+        world.take_back()
+        trace.give_back()
+        raise
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    places = world.stores()
-    stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
-    watched = set(map(id, world.contents))
-    arguments_arrays = [getattr(x, "_array", x) for x in given]
-    captured_arrays = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
-    for store in stores:
-        if store.kind == "contents":
-            memory = getattr(store.holder, "_array", store.holder)
-            others = [x for x in captured_arrays if x is not memory]
-            if overlapping(memory, [*arguments_arrays, *others]):
-                refuse_overlap(store.text)
-            continue
-        held = store.guard.value
-        captured = id(held) in trace.captured and world.source_of(held) is None
-        # A program would go on reading what was there, or be left at the next call.
-        again = captured or world.identities
-        if again or id(getattr(held, "_array", held)) in watched:
-            effect = effect or store.text
-    effect = effect or borrowed.changed or trace.unseen
+    effect = effect or elsewhere or borrowed.changed or trace.unseen
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effects or effect or trace.drawn_from)
@@ -239,6 +229,31 @@ def run_traced(
         elif not samples:
             world.print_now()
     return run
+
+
+def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Sequence[Any]) -> str:
+    """A place outside that no program can store to, as the user would say it; "" for none.
+
+    Raises where an array that is written shares memory with another one that was read.
+    """
+    watched = set(map(id, world.contents))
+    arguments_arrays = [getattr(x, "_array", x) for x in given]
+    captured_arrays = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
+    found = ""
+    for store in stores:
+        if store.kind == "contents":
+            memory = getattr(store.holder, "_array", store.holder)
+            others = [x for x in captured_arrays if x is not memory]
+            if overlapping(memory, [*arguments_arrays, *others]):
+                refuse_overlap(store.text)
+            continue
+        held = store.guard.value
+        captured = id(held) in trace.captured and world.source_of(held) is None
+        # A program would go on reading what was there, or be left at the next call.
+        again = captured or world.identities
+        if again or id(getattr(held, "_array", held)) in watched:
+            found = found or store.text
+    return found
 
 
 def _refuse_lanes(trace: Trace, returned: Any) -> None:

@@ -217,7 +217,7 @@ def derivative_on_tensors(
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
         try:
-            with unrolled():
+            with unrolled(TAKEN_WITHIN):
                 returned = Watch(transform.kind, transform.has_aux).run(call, values)
         except BaseException:
             borrowed.settle_raised()
@@ -232,23 +232,30 @@ def derivative_on_tensors(
         STATE.update(**before)
 
 
+TAKEN_WITHIN = (
+    "because the function takes a derivative of it. Derive the plain function instead, as "
+    "tg.hessian(f), tg.hvp(f, ...) and tg.jacfwd(tg.grad(f)) do: there loops stay loops"
+)
+
+
 @contextmanager
-def unrolled(patience: int | None = None) -> Iterator[None]:
+def unrolled(remedy: str, patience: int | None = None) -> Iterator[None]:
     """Loops are recorded turn by turn: what runs here is gone through again in the same trace.
 
-    After so many turns as there is `patience`, if there is an end to it, `ManyTurns` is raised.
+    `remedy` says why, and what keeps them loops. After so many turns as there is `patience`, if
+    there is an end to it, `ManyTurns` is raised.
     """
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
         yield
         return
-    loops.suspended += 1
+    loops.suspended.append(remedy)
     before = loops.patience
     loops.patience = patience if before is None else before
     try:
         yield
     finally:
-        loops.suspended -= 1
+        loops.suspended.pop()
         loops.patience = before
 
 

@@ -36,6 +36,10 @@ from tracegrad.tracing.restarts import Place
 from tracegrad.values.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, unflatten
 
+FOR_ALL_AT_ONCE = (
+    "because tg.vmap goes through it for all examples at once. Call tg.vmap itself, not within "
+    "another transform: there loops stay loops"
+)
 PATIENCE = 8  # turns that are unrolled before a loop is tried
 Function = Callable[[Sequence[Any]], Any]
 """What runs the user's function on one value a parameter."""
@@ -159,7 +163,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     trace.operands = given.notes
     structured = of.structured(firsts)
     try:
-        with unrolled(PATIENCE if of.loops else None):
+        with unrolled(FOR_ALL_AT_ONCE, PATIENCE if of.loops else None):
             returned = call(structured)
     finally:
         trace.operands = outer

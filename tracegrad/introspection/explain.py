@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,10 +79,11 @@ def _changed(guard: Guard) -> str:
     return f"{owner}{'.' * bool(owner)}{name} was missing, is {_short(held[name])}"
 
 
-def why_slow(name: str, seconds: float, nodes: Sequence[Node]) -> str:
+def why_slow(name: str, seconds: float, nodes: Iterable[Node], because: str = "") -> str:
     """Says what made a call slow to compile, and what to write instead.
 
-    `nodes` are what it recorded.
+    `nodes` are what it recorded, each turn of a loop that stays one once. `because` says why loops
+    were unrolled whatever their turns do, and what to write instead.
     """
     origins = [node.results[0].origin for node in nodes if isinstance(node, Call)]
     took = f"{name}: compiling this call took {seconds:.1f} s"
@@ -102,11 +103,13 @@ def why_slow(name: str, seconds: float, nodes: Sequence[Node]) -> str:
         )
     at = next(origin for origin in origins if origin.point is point)
     loop = loop_around(point)
-    unrolled = f"; the loop {loop} is unrolled" if loop else ""
+    took = f"{took}: {len(origins)} operations were recorded, {turns} times that of "
+    took += f"{at.file}:{at.line}  {at.text}" + (f"; the loop {loop} is unrolled" if loop else "")
+    if loop and because:
+        return f"{took}, {because}"
     return (
-        f"{took}: {len(origins)} operations were recorded, {turns} times that of "
-        f"{at.file}:{at.line}  {at.text}{unrolled}. Compute all turns at once along an axis of an "
-        f"array, decorate the function that does one turn instead, {way_out}"
+        f"{took}. Compute all turns at once along an axis of an array, decorate the function that "
+        f"does one turn instead, {way_out}"
     )
 
 

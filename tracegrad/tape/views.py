@@ -8,7 +8,7 @@ aliases are a matter of the tape and of the graph as much as of memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -198,6 +198,18 @@ def memory_at(array: Any, path: Sequence[Step]) -> Any:
             made = step.op.kernel(step.attributes)(array, *others, **step.attributes)
             array = made[step.output] if isinstance(made, tuple | list) else made
     return array
+
+
+def memory_shown(x: Any, owner: Callable[[Any], Any] = lambda base: base) -> Any:
+    """The memory that an array or a Tensor looks at; `owner` says for what array a base stands.
+
+    The array of a Tensor does not tell it: in a trace a view may hold a copy.
+    """
+    if not hasattr(x, "_view"):
+        return x
+    base, path = place_of(x)
+    known = owner(base)
+    return memory_at(getattr(known, "_array", known), path)
 
 
 def put(x: Any, path: Sequence[Step], value: Any) -> Any:

@@ -25,10 +25,16 @@ class Flat:
         return int(self.base.size)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(ravel(self.base))
+        flat = ravel(self.base)
+        if flat is self.base or flat._view is not None:
+            return iter(flat)
+        places = np.ndindex(tuple(self.base.shape))  # a copy would not show later writes
+        return (getitem(self.base, place) for place in places)
 
     def __getitem__(self, key: Any) -> Any:
-        return getitem(ravel(self.base), key)
+        found = getitem(ravel(self.base), key)
+        is_view = found._view is not None and found.ndim
+        return copy_of(found) if is_view else found  # NumPy gives a slice memory of its own
 
     def __setitem__(self, key: Any, value: Any) -> None:
         written = setitem(ravel(self.base), key, value)

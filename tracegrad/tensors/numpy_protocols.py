@@ -25,7 +25,7 @@ from tracegrad.ops.shape.indexing import getitem, normalize
 from tracegrad.ops.shape.reshaping import laid_out, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
 from tracegrad.tape.foreign_arrays import plain
-from tracegrad.tape.views import register
+from tracegrad.tape.views import memory_shown, register
 from tracegrad.tensors import array_functions, type_info
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.inplace import update
@@ -261,18 +261,25 @@ def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) 
 
 # -- functions ----------------------------------------------------------------------------------
 
+
+def _share(shares: Callable[..., bool], a: Any, b: Any, max_work: int | None) -> bool:
+    return shares(memory_shown(a), memory_shown(b), max_work)
+
+
 LOOKS: dict[str, Callable[..., Any]] = {
     "imag": lambda val: val.imag,
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
+    "may_share_memory": lambda a, b, max_work=None: _share(np.may_share_memory, a, b, max_work),
     "ndim": lambda a: a.ndim,
     "can_cast": type_info.can_cast,
     "result_type": type_info.result_type,
     "real": lambda val: val.real,
     "shape": lambda a: a.shape,
+    "shares_memory": lambda a, b, max_work=None: _share(np.shares_memory, a, b, max_work),
     "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
 }
-"""Functions that ask for type or shape only, and those that name an attribute."""
+"""Functions that ask for type, shape or memory only, and those that name an attribute."""
 
 
 PLAIN = frozenset(
@@ -280,12 +287,10 @@ PLAIN = frozenset(
         "array2string",
         "array_repr",
         "array_str",
-        "may_share_memory",
         "save",
         "savetxt",
         "savez",
         "savez_compressed",
-        "shares_memory",
     ]
 )
 """Functions that show or keep numbers: they get the array, unless its gradient would be lost."""

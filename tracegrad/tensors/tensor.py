@@ -44,6 +44,7 @@ from tracegrad.tape.tape import FREED, LEAF, Node, Output, is_flat, record, run_
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
 from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for, with_memory
+from tracegrad.tensors.complex_numbers import real_part
 from tracegrad.tensors.devices import (
     Device,
     DeviceArray,
@@ -248,21 +249,20 @@ class Tensor:
         return bool(self._look("bool"))
 
     def __int__(self) -> int:
-        number = int(self._look("int"))
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost_gradients.read((number,))
-        return number
+        return int(self._number("int"))
 
     def __float__(self) -> float:
         self._refuse_storing()
-        number = float(self._look("float"))
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost_gradients.read((number,))
-        return number
+        return float(self._number("float"))
 
     def __complex__(self) -> complex:
         self._refuse_storing()
-        number = complex(self._look("complex"))
+        return complex(self._number("complex"))
+
+    def _number(self, kind: str) -> Any:
+        """A look, whose number may not come back in a result that has a gradient."""
+        real = kind != "complex" and self.dtype.kind == "c"
+        number = (real_part(self, kind) if real else self)._look(kind)
         if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost_gradients.read((number,))
         return number

@@ -26,9 +26,10 @@ from tracegrad.arguments.signature import (
     with_vectors,
 )
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
-from tracegrad.values.dispatch import dtype_of, is_jax_array
+from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
 
 
@@ -214,6 +215,20 @@ def is_carried(leaf: Leaf) -> bool:
     """
     named = bool(leaf.path) and not _counted(leaf.path[-1])
     return not leaf.traced and bool(leaf.path) and (named or not isinstance(leaf.value, int))
+
+
+def require_devices(transform: Transform, target: str, given: Any, name: str) -> None:
+    """Raises where the memory of devices is spoken of and no program for JAX runs."""
+    placement = transform.placement
+    if placement == Placement() or target == "jax" or STATE.trace is not None:
+        return
+    if any(map(is_jax_tracer, flatten(given)[0])):  # it is the program for JAX, whatever was said
+        return
+    said = "donate_argnums" if placement.shardings is None else "out_shardings"
+    raise ArgumentError(
+        f"{said} is given, and this call of {name} runs a program for NumPy, which cannot do that: "
+        'write backend="jax" beside it, or set tg.config.backend = "jax"'
+    )
 
 
 def donated_in(arguments: Arguments, transform: Transform) -> list[Leaf]:

@@ -140,6 +140,7 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.computing = 0.0  # seconds that the operations themselves took
+        self.unrolled_because = ""  # why loops were, whatever their turns do, and what to write
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies

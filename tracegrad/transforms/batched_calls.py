@@ -17,7 +17,7 @@ from tracegrad.compiled.traced_run import code_of
 from tracegrad.compiled.version import Version
 from tracegrad.compiled.versions_of_graphs import over_batch, over_derivatives
 from tracegrad.config.compile_mode import CHOSEN, Mode
-from tracegrad.eager.derivatives import unrolled
+from tracegrad.eager.derivatives import TAKEN_WITHIN, unrolled
 from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, TraceError, warn_caller
 from tracegrad.runtime.thread_state import STATE
@@ -180,7 +180,7 @@ class BatchCalls:
             if trace is None or trace.single is not self._single or place in self._unrolled:
                 return call(values)
             try:
-                with unrolled(PATIENCE):
+                with unrolled(TAKEN_WITHIN, PATIENCE):
                     return call(values)
             except ManyTurns as met:
                 self._looping.add(place)

@@ -67,7 +67,8 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
-from tracegrad.tracing.outputs import Transform, differentiated, placed
+from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
+from tracegrad.tracing.path_tree import with_turns
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
@@ -175,6 +176,8 @@ class Calling(BatchCalls, TensorCalls):
 
         A function that the machine does not execute runs natively, without a program.
         """
+        target = CHOSEN[self._backend].target
+        require_devices(self._transform, target, (args, kwargs), self.__name__)
         if config.compile or self._transform.kind != "compile":
             reason = not_executed(self._function)
             if not reason or any(map(is_jax_tracer, flatten((args, kwargs))[0])):
@@ -490,8 +493,9 @@ class Calling(BatchCalls, TensorCalls):
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    nodes = run.trace.builder.nodes
-                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
+                    nodes = with_turns(run.trace.builder.nodes)
+                    text = why_slow(self.__name__, took, nodes, run.trace.unrolled_because)
+                    warn_caller(text, SlowCompileWarning)
             return version
         assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would

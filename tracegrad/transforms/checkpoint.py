@@ -82,7 +82,7 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
             with budget(trace, max_bytes):
                 return call(f, args, kwargs)
         if STATE.trace is not None:
-            with _region(STATE.trace), unrolled():
+            with _region(STATE.trace), unrolled(MADE_AGAIN):
                 return call(f, args, kwargs)
         recorded = STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)
         if not recorded or holds_history(f):  # what the closure holds would not be found again
@@ -91,8 +91,12 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
         results = _Recomputed.apply(run, *leaves)
         return unflatten(run.value, results)
 
-    del checkpointed.__wrapped__  # type: ignore[attr-defined]
     return checkpointed
+
+
+MADE_AGAIN = (
+    "because tg.checkpoint makes it again. Give tg.checkpoint a max_bytes: with it loops stay loops"
+)
 
 
 @contextmanager

@@ -119,12 +119,12 @@ def grad(
         Arguments whose value is part of what is compiled.
     donate_argnums : int or sequence of int
         Arguments whose JAX arrays a call may overwrite, as for `jax.jit`: their memory becomes that
-        of results, and who reads them afterwards gets an error. Programs for NumPy leave arguments
-        alone, and so do those that may run a second time: with looks at values, or a `while` whose
-        turns a gradient keeps.
+        of results, and who reads them afterwards gets an error. It needs ``backend="jax"``.
+        Programs that may run a second time leave arguments alone: with looks at values, or a
+        `while` whose turns a gradient keeps.
     out_shardings : sharding, or pytree of them, optional
         Where JAX arrays of the result are to lie, as for `jax.jit`: a tree that may end before the
-        structure of the result does; None leaves it to the program.
+        structure of the result does; None leaves it to the program. It needs ``backend="jax"``.
     argnum : int or sequence of int, optional
         HIPS autograd's name of `argnums`.
 

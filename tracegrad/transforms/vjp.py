@@ -32,7 +32,7 @@ from tracegrad.compiled.tape_node import (
 from tracegrad.compiled.traced_run import not_executed
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
-from tracegrad.eager.derivatives import plain_leaf, taken, unrolled
+from tracegrad.eager.derivatives import TAKEN_WITHIN, plain_leaf, taken, unrolled
 from tracegrad.eager.within_traces import entered, left
 from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.ops.shape.creation import zeros_of
@@ -399,7 +399,7 @@ def _on_tensors(
     within = STATE.machine is not None and not wants_tensors  # of a function with a tape of its own
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
-        with interpreted(), unrolled():
+        with interpreted(), unrolled(TAKEN_WITHIN):
             values = [borrowed.box(primal, boxed) for primal in primals]
             returned = Watch("vjp", has_aux).run(call_user, f, values, {})
             if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):

@@ -32,6 +32,7 @@ from tracegrad.arguments.signature import NUMERIC
 from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.translation import Program
+from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import is_sealed, memory_of
@@ -543,13 +544,15 @@ def _standing(slot: Any, holder: Any) -> Any:
 
 def _as_tensor(array: np.ndarray) -> Tensor:
     """A Tensor with an array's numbers, as the function would have made it."""
-    kind = array.dtype
-    if array.size and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
+    kind, in_columns = array.dtype, array.flags.fnc
+    dense = array.size and (array.flags.c_contiguous or in_columns)
+    if dense and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
         made = zeros(array.shape, dtype=kind)
-    elif array.size and array.any() and (array == array.flat[0]).all():
+    elif dense and array.any() and (array == array.flat[0]).all():
         made = full(array.shape, array.flat[0].item(), dtype=kind)
     else:
-        made = asarray(wrap(array.copy()))
+        made, in_columns = asarray(wrap(array.copy(order="K"))), False
+    made = laid_out(made, "F", copy=True) if in_columns else made
     made._array = with_memory(made._array)  # one without axes too is written to
     if STATE.trace is not None and made._traced is not None:
         STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array

@@ -28,6 +28,7 @@ from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
+from tracegrad.tensors.complex_numbers import real_part
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
@@ -64,6 +65,7 @@ def _raising(
     """
 
     def called(*operands: Any) -> Any:
+        operands = _real_parts(own, operands) if read is float else operands
         trace, values = STATE.trace, [_value(x, read) for x in operands]
         found, expected = None, False
         if trace is not None and not trace.catches:
@@ -122,6 +124,16 @@ def _raise_as(own: Callable[..., Any], numbers: Sequence[Any], expected: bool = 
         raise
 
 
+def _real_parts(own: Callable[..., Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Operands of a function of `math`, which reads the real part of complex numbers."""
+    return tuple(
+        [
+            real_part(x, own.__name__) if type(x) is Tensor and x.dtype.kind == "c" else x
+            for x in operands
+        ]
+    )
+
+
 def _number(x: Any, read: Callable[[Any], Any]) -> Any:
     """What a Tensor holds, as C code would read it; raises for more than one element."""
     return read(np.asarray(x._array)) if type(x) is Tensor else x
@@ -147,6 +159,7 @@ _log_of_one = _raising(math.log, np.log)
 
 
 def _log(x: Any, base: Any = None) -> Any:
+    x, base = _real_parts(math.log, (x, base))
     found = _log_of_one(x)
     if base is None:
         return found

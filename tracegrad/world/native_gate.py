@@ -29,6 +29,7 @@ import numpy as np
 
 from tracegrad.machine import natives
 from tracegrad.tape.grad_mode import is_grad_enabled
+from tracegrad.tape.views import memory_shown
 from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_jax_array
@@ -401,10 +402,8 @@ def get_mode(world: World, operation: Any, operands: Operands, keywords: Keyword
 
 @rule_for(np.shares_memory, np.may_share_memory)
 def share(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
-    arrays = list(map(world.original, operands[:2]))
-    if any(type(x) is Tensor for x in arrays) and any(x is not y for x, y in zip(arrays, operands)):
-        arrays = [getattr(x, "_array", x) for x in operands[:2]]  # of what is computed
     world.effect("who shares memory with whom")
+    arrays = [memory_shown(x, world.original) for x in operands[:2]]
     return bool(operation(*arrays, *operands[2:], **keywords))
 
 

@@ -20,6 +20,7 @@ from tracegrad.ops.python_lists import collected, list_item
 from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import LEAF, record
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending
@@ -148,6 +149,13 @@ class Walk:
         None where the outermost one comes to its end; a loop, where nobody knows what follows it; a
         limb where its look ends otherwise than before.
         """
+        began = compile_budget.clock()
+        try:
+            return self._run(behind)
+        finally:
+            self.trace.computing += compile_budget.clock() - began
+
+    def _run(self, behind: bool) -> Limb | Level | None:
         self._find_limbs()
         self._functions.clear()
         nodes = self.trace.builder.nodes

@@ -93,7 +93,7 @@ class Loops(Closing):
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
-        self.suspended = 0  # derivatives that are being taken of what runs
+        self.suspended: list[str] = []  # why what runs is gone through again in the same trace
         self.patience: int | None = None  # so many turns are unrolled, if not any number
         self.taped = True  # turns leave a tape
         self.untaped = False  # some have not
@@ -459,6 +459,7 @@ class Loops(Closing):
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
         if STATE.trace is not self.trace or self.suspended:
+            self.trace.unrolled_because = (self.suspended or [""])[-1]
             if self.patience == 0:
                 raise ManyTurns
             self.patience = self.patience and self.patience - 1
