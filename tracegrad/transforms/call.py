@@ -74,7 +74,6 @@ from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
-from tracegrad.user_code.unread_parameters import unread_parameters
 from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
 from tracegrad.world.loops.widened_states import States
@@ -372,17 +371,12 @@ class Calling(BatchCalls, TensorCalls):
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults, self._signature = defaults, self._signature_now()
-        arguments = bind(self._signature, args, kwargs, self._static, self._unread)
+        unread = self._transform.unread(self._function)
+        arguments = bind(self._signature, args, kwargs, self._static, unread)
         if self._transform.kind != "vmap":
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
         return with_axes(arguments, *given)
-
-    @property
-    def _unread(self) -> frozenset[str]:
-        """The parameters that the function never reads."""
-        own = self._transform.kind != "vmap" and self._transform.followed is None
-        return unread_parameters(self._function) if own else frozenset()
 
     def _signature_now(self) -> Signature:
         """The parameters of a call."""
@@ -467,7 +461,8 @@ class Calling(BatchCalls, TensorCalls):
             version = self._around_loops(arguments, mode, known, reason)
             if version is None:
                 run = self._run(arguments, mode, known, histories)
-                if run.serves and (self._unread or not arguments.has_unread):
+                shown = arguments.has_unread and not self._transform.unread(self._function)
+                if run.serves and not shown:
                     version = self._version(arguments, mode, run, known, reason)
         except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
