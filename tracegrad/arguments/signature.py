@@ -247,7 +247,7 @@ def bind(
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
             ignored = name in unread and is_plain(leaf)
-            kind = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
+            kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
