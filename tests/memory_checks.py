@@ -473,10 +473,11 @@ def minimal(program: Program, way: str) -> Program:
 
 def is_wrong(program: Program, way: str) -> bool:
     try:
-        plain = run_plainly(program, 0)
+        with limited(10):  # a loop whose counter is left out has no end
+            plain = run_plainly(program, 0)
     except SyntaxError:
         return False
-    if isinstance(plain.raised, NameError | UnboundLocalError | SyntaxError):
+    if isinstance(plain.raised, NameError | UnboundLocalError | SyntaxError | Wrong):
         return False
     return verdict_of(program, way).outcome == "wrong"
 

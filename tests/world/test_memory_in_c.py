@@ -326,3 +326,22 @@ def test_a_copy_that_must_not_be_made_is_refused_as_by_numpy() -> None:
 def test_memory_of_its_own_is_not_known() -> None:
     with pytest.raises(ArgumentError, match="owns its memory"):
         tg.compile(lambda x: np.require(x, requirements="O"))(np.ones(2))
+
+
+@pytest.mark.parametrize("locked", [np.diag, np.diagonal, lambda y: np.broadcast_to(y[0], (3, 3))])
+@pytest.mark.parametrize("requirements", ["W", ["C", "W"]])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_nobody_may_write_to_is_copied_where_writes_are_required(
+    locked, requirements, compiled
+) -> None:
+    def f(x):
+        y = x * 2.0
+        v = np.require(locked(y), requirements=requirements)
+        v[0] = 7.0
+        return np.sum(y), v
+
+    g, x = tg.compile(f), np.arange(9.0).reshape(3, 3)
+    if not compiled:
+        g._give_up("it was told to")
+    for given in (x, x + 1.0):
+        assert_same_bits(g(given), f(given))

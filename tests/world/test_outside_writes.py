@@ -674,3 +674,31 @@ def test_copies_of_views_lie_as_those_of_programs(f):
     compiled, eager = tg.compile(f), tg.compile(f)
     eager._give_up("it was told to")
     assert eager(x).strides == compiled(x).strides
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: np.add(-0.25, -0.25, out=y),
+        lambda y: np.sin(-0.25, out=(y,)),
+        lambda y: np.maximum.reduce([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], out=y),
+        lambda y: np.take([1.0, 2.0, 3.0], [0, 2, 1], out=y),
+        lambda y: np.clip([1.0, 2.0, 3.0], 1.5, 2.5, out=y),
+    ],
+)
+def test_what_numbers_are_written_to_is_not_made_by_the_function(write):
+    """A call that returns the array that it was given as ``out`` has not made it."""
+
+    def f(x, arrays):
+        y = arrays[0]
+        write(y)
+        y[:2] += x
+        return np.sum(y) + np.sum(np.sin(x))
+
+    x, plain, held = np.full(2, 1.5), [np.ones(3)], [np.ones(3)]
+    array, value = held[0], f(x, plain)
+    got, pull = tg.vjp(lambda x, arrays=held: f(x, arrays), x)
+    assert held[0] is array
+    np.testing.assert_allclose(array, plain[0])
+    np.testing.assert_allclose(got, value)
+    np.testing.assert_allclose(pull(1.0)[0], 1.0 + np.cos(x))

@@ -23,7 +23,7 @@ def refuse_recorded(tensor: Tensor) -> None:
     base = base_of(tensor)
     if base._node is LEAF and STATE.grad_enabled:
         raise leaf_error(base, tensor)
-    if behaves_as_array(tensor) and _is_read_only(tensor, base):
+    if is_read_only(tensor):
         raise read_only()
     if type(base._array) is Foreign:
         raise GradientError(
@@ -67,9 +67,11 @@ def refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
         )
 
 
-def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
+def is_read_only(tensor: Tensor) -> bool:
     """Whether an array is one of those views that NumPy lets nobody write to."""
-    array = tensor._array
+    array, base = tensor._array, base_of(tensor)
+    if not behaves_as_array(tensor):
+        return False
     if not isinstance(array, np.ndarray) or array.flags.writeable:
         return False
     return (

@@ -29,6 +29,7 @@ from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
 from tracegrad.tensors.complex_numbers import real_part
+from tracegrad.tensors.refused_writes import is_read_only
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
@@ -502,24 +503,37 @@ def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], 
         if name in given and given[name] in quiet:
             del given[name]
     if id(callee) == id(np.require):
-        given["order"] = _order_required(given.pop("requirements", None))
+        requirements = given.pop("requirements", None)
+        given["order"] = _order_required(requirements)
+        given["writeable"] = any(_of_writes(name) for name in requirements or ())
     given = {"copy": True if callee is np.array else None, **given, **_OF_ORDER.get(id(callee), {})}
-    known = {"dtype", "copy", "order", "ndmin"}
+    known = {"dtype", "copy", "order", "ndmin", "writeable"}
     return (lambda: _array_of(x, **given)) if given.keys() <= known else None
 
 
 def _array_of(
-    x: Any, dtype: Any = None, copy: Any = None, order: Any = None, ndmin: int = 0
+    x: Any,
+    dtype: Any = None,
+    copy: Any = None,
+    order: Any = None,
+    ndmin: int = 0,
+    writeable: bool = False,
 ) -> Any:
     """What ``np.array`` makes of a Tensor, or of a nested sequence that holds some."""
     found = asarray(x, dtype=dtype, copy=None if copy else copy)
     new = found is not x
     if type(x) is not Tensor and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if writeable and is_read_only(found):
+        copy, new = True, False
     found = laid_out(found, order, copy and not new)
     if type(found) is Tensor:
         found = as_0d_array(found)
     return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if ndmin > found.ndim else found
+
+
+def _of_writes(requirement: Any) -> bool:
+    return str(requirement).upper() in ("W", "WRITEABLE")
 
 
 def _order_required(requirements: Any) -> str:

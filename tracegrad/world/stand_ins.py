@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import CellType, MethodDescriptorType
 from typing import Any
@@ -38,11 +38,14 @@ class StandIns(machine.World):
         self.shared: set[int] = set()  # ids of containers that arguments have at several places
         self.holds_jax = False  # some Tensors stand for arrays of JAX
 
-    def shows(self, operation: Any, operands: tuple[Any, ...], result: Any) -> Any:
+    def shows(
+        self, operation: Any, operands: Operands, keywords: Mapping[str, Any], result: Any
+    ) -> Any:
         """What C code gave: of arrays it is remembered who made them, and at what they look."""
         if type(result) is np.ndarray:
             if result.base is None:
-                if _makes_arrays(operation) and all(result is not x for x in operands):
+                given = any(_holds(x, result) for x in (*operands, *keywords.values()))
+                if not given and _makes_arrays(operation):
                     self.made[id(result)] = result
             else:
                 self._views.setdefault(id(result.base), []).append(ref(result))
@@ -147,6 +150,13 @@ class StandIns(machine.World):
         """What an object is in the eyes of the function's caller."""
         known = self._originals.get(id(x))
         return x if known is None else known[1]
+
+
+def _holds(x: Any, array: np.ndarray) -> bool:
+    """Whether what C code is given is an array, as ``out=`` too, or holds it."""
+    if type(x) in (tuple, list):
+        return any(_holds(item, array) for item in x)
+    return x is array
 
 
 def _makes_arrays(operation: Any) -> bool:

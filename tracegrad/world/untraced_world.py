@@ -84,13 +84,15 @@ class Answers(StandIns):
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         rule = _RULES.get(id(operation))
         if rule is not None:
-            return self.shows(operation, operands, rule(self, operation, operands, keywords))
+            return self.shows(
+                operation, operands, keywords, rule(self, operation, operands, keywords)
+            )
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()
-            return self.shows(operation, operands, stacked(operation, operands, keywords))
-        return self.shows(operation, operands, run_native(operation, operands, keywords))
+            return self.shows(operation, operands, keywords, stacked(operation, operands, keywords))
+        return self.shows(operation, operands, keywords, run_native(operation, operands, keywords))
 
 
 def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:

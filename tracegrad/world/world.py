@@ -554,7 +554,7 @@ class World(Variables, Sequences):
             self.renew_copies(operands[0])
         if self._tensors:
             self._tell_of_tensors(operation, operands, result)
-        return self.shows(operation, operands, result)
+        return self.shows(operation, operands, keywords, result)
 
     def to_c(self, value: Any, looks: bool = False) -> None:
         if looks or (self._performed is not None and not hands_on(self._performed)):
