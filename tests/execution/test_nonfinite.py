@@ -565,3 +565,19 @@ def test_turns_have_the_users_numbers_forward_and_back(checks: None, function: A
             text = str(blame(gradient, x))
         assert text.endswith(f"\n    in {part}{said}")
         assert "gather" not in text and "item(" not in text
+
+
+def test_a_value_is_named_before_the_derivatives_that_follow(checks: None) -> None:
+    def f(p: Any, x: Any) -> Any:
+        total = 0.0
+        for k in range(len(x)):
+            total = total + np.log(x[k] * p) * p
+        return total
+
+    x = np.ones(30)
+    x[20] = 0.0
+    with pytest.raises(FiniteError, match=r"log gave -inf .*forward; .*\n.*where k is 20") as told:
+        tg.value_and_grad(f)(2.0, x)  # the gradient is nan
+    assert told.value.section == "forward"
+    with pytest.raises(FiniteError, match=r"divide gave inf .*backward"):
+        tg.grad(f)(2.0, x)  # its value is not asked for

@@ -97,6 +97,8 @@ HELD: dict[str, dict[str, list[str]]] = {
         "to machine code, with the same bits": [
             "backends/test_numba.py::"
             "test_machine_code_and_its_text_and_numpy_source_have_the_same_bits",
+        ],
+        "as soon as Python has spent a second": [
             "backends/test_numba.py::test_auto_compiles_what_python_has_spent_a_second_in",
         ],
         "writes a JAX program": [

@@ -419,6 +419,7 @@ def test_names_of_errors_of_grad_are_true():
         (NoDerivativeError, "str", lambda: tg.jacobian(lambda x: ("a", x))(X)),
         (LostGradientError, "float", lambda: tg.jacobian(lambda x: (x, float(x[0])))(X)),
         (NonScalarError, "shape", lambda: tg.hessian(lambda x: x)(X)),
+        (NonScalarError, "__wrapped__", lambda: tg.hessian(tg.value_and_grad(np.sum))(X)),
         (NonScalarError, "complex", lambda: tg.hessian(lambda x: np.sum(x) * 1j)(X)),
         (ArgumentError, "mode", lambda: tg.jacobian(np.sin, mode="both")),
         (ArgumentError, "argnums", lambda: tg.jacobian(np.sin, argnums="x")),

@@ -119,6 +119,7 @@ def blamed(graph: Graph, inputs: Sequence[Any]) -> FiniteError:
             block, values = run_through(graph, inputs, step, handed=handed)
             search = _Search(graph, calls, values, handed)
             bad = [v for v in block.outputs if search.bad(v)]
+            bad = [v for v in bad if not v.origin.section] or bad  # derivatives of it follow
             first = _in_a_turn(graph, inputs, any(map(search.has_nan, bad))) if bad else None
     except Exception as error:  # of NumPy's where another target goes on
         return FiniteError(f"the result is not finite; repeated on NumPy, the call raises {error}")

@@ -308,9 +308,11 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
         return  # at once for what it nearly always is
     if not isinstance(main, Tensor | np.generic | np.ndarray | float):
+        plain = f"; if {name} is made by tg.value_and_grad, pass {name}.__wrapped__"
         raise NonScalarError(
             f"{name} returns {type(main).__name__}; its gradient needs one number, "
-            "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
+            "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs"
+            f"{plain * isinstance(main, tuple)})"
         )
     shape = np.shape(getattr(main, "_array", main))
     if math.prod(shape) != 1:  # one element is one number, whatever its axes

@@ -85,9 +85,9 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     if options.table:
-        from tests.benchmarks.peers.table import table
+        from tests.benchmarks.peers.table import page
 
-        text = f"{found['conditions']}.\n\n{table(found['records'])}\n"
+        text = page(found["conditions"], found["records"])
         options.table.write_text(text)
     if options.plot:
         from tests.benchmarks.peers.plot import plot

@@ -27,6 +27,29 @@ def conditions(threads: int, rounds: int) -> str:
     return f"{libraries}; {threads} threads on {cores} cores{load}, up to {rounds} rounds"
 
 
+ABOUT = """\
+# Beside other libraries
+
+Each row is one program. *tracegrad* is the time of a call that gives its value and gradient. The
+columns from *fast math* to *jax.jit* are other ways to the same gradient, as multiples of that
+time: 10 takes ten times as long, 0.5 half as long. `1e4` is the number of elements, `f32` the
+dtype.
+
+- *fast math* is tracegrad with `tg.config.fast_math = True`.
+- *hand* is NumPy written by hand, *tuned* the same with `out=` and buffers that are kept between
+  calls.
+- *memory of tuned* is the peak memory of tracegrad as a multiple of that of *tuned*.
+- *first call* is the time of the first call of tracegrad, which compiles.
+
+[Performance](performance.md) tells how this is measured and what was learned.
+"""
+
+
+def page(about: str, records: list[Record]) -> str:
+    """The table as a page of the documentation: what its columns mean, and where it was made."""
+    return f"{ABOUT}\n{about}.\n\n{table(records)}\n"
+
+
 def time_of(seconds: float) -> str:
     """Three digits in the unit that fits."""
     us = 1e6 * seconds
