@@ -128,11 +128,10 @@ class Column:
         return np.array(self.numbers, dtype=dtype)
 
 
-Column.__module__ = "pandas.core.series"
-
-
-def test_columns_of_tables_are_arrays_that_are_read_by_every_call():
+@pytest.mark.parametrize("module", ["pandas", "pandas.core.series"])
+def test_columns_of_tables_are_arrays_that_are_read_by_every_call(module, monkeypatch):
     """Such a run is no program; its tape answers, rules of the user's on it."""
+    monkeypatch.setattr(Column, "__module__", module)
     mask = Column([True, False, True])
 
     def f(x):

@@ -7,6 +7,7 @@ them: then there is a program for each length, and the values are right all the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -284,3 +285,15 @@ def test_a_function_that_raised_once_is_as_before() -> None:
     for n in LENGTHS:
         compiled(np.ones(n), np.ones(n))
     assert compiled.cache_info().versions == 1
+
+
+class Raises:
+    def __call__(self, x, y=None):
+        raise ValueError(f"no {len(x)} of them")
+
+
+@pytest.mark.parametrize("f", [Raises(), partial(Raises(), y=2), partial(Raises().__call__, y=2)])
+def test_the_error_of_a_function_without_code_is_its_own(f):
+    for transform in (tg.grad, tg.compile):
+        with pytest.raises(ValueError, match="no 3 of them"):
+            transform(f)(np.ones(3))

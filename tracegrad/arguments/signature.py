@@ -2,7 +2,8 @@
 
 Array leaves (arrays, NumPy scalars, Python floats and complex numbers) are traced: only their kind,
 dtype and rank are part of the key. Everything else (ints, strings, flags, hashable objects,
-subclasses of Python's numbers) is static: its value is part of the key.
+subclasses of Python's numbers) is static: its value is part of the key. Of a constant that the
+function never reads only the type is.
 
 Arrays are plain ndarrays in any layout (Fortran order, strides, unaligned, read-only), of numbers
 in native byte order. Subclasses of ndarray are refused, whatever they add (a mask, units, a file):
@@ -34,7 +35,7 @@ from tracegrad.values.pytree import (
     path_name,
     path_text,
 )
-from tracegrad.values.static_keys import as_key, parts_of
+from tracegrad.values.static_keys import as_key, is_plain, parts_of
 
 NUMERIC = "biufc"
 
@@ -50,7 +51,7 @@ class Leaf:
 
     @property
     def traced(self) -> bool:
-        return self.kind[0] != "static"
+        return self.kind[0] not in ("static", "unread")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Arguments:
         orders = tuple(spec.orders for spec in self.specs)
         kinds = tuple(leaf.kind for leaf in self.leaves)
         return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes)
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the key does not hold the value of every constant."""
+        return any([leaf.kind[0] == "unread" for leaf in self.leaves])
 
     @cached_property
     def has_text(self) -> bool:
@@ -207,10 +213,12 @@ def bind(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     static: frozenset[str] = frozenset(),
+    unread: frozenset[str] = frozenset(),
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises TypeError as Python would.
 
-    What ``*args`` and ``**kwargs`` take become parameters of their own.
+    What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
+    that the function never reads.
     """
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -238,7 +246,9 @@ def bind(
         specs.append(spec)
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
-            leaves.append(Leaf(i, path, leaf, kind_of(leaf, text)))
+            ignored = name in unread and is_plain(leaf)
+            kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
+            leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
 

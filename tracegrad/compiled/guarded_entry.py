@@ -203,6 +203,10 @@ def _conditions(
                 conditions.append(f"type({text}) is scalar_{dtype}")
             case ("number", kind):
                 conditions.append(f"type({text}) is {kind}")
+            case ("unread", type_):
+                key = f"unread_{len(names)}"
+                names[key] = type_
+                conditions.append(f"type({text}) is {key}")
             case ("static", type_, _):
                 key = f"static_{len(names)}"
                 names[key] = leaf.value

@@ -97,7 +97,9 @@ def _about(
     for leaf, value in zip(traced, tree.inputs, strict=True):
         lines.append(f"    {_double_quoted(arguments, leaf)}: {shown_type(tree, value)}")
     for leaf in arguments.leaves:
-        if not leaf.traced:
+        if leaf.kind[0] == "unread":
+            lines.append(f"    {_double_quoted(arguments, leaf)}: not read")
+        elif not leaf.traced:
             lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
     facts = list(zip(captures, tree.captured, made, strict=True))
     outside = [f"    {name}: {shown_type(tree, value)}" for name, value, own in facts if not own]

@@ -170,6 +170,8 @@ def _kind(leaf: Leaf) -> str:
             return f"a Python {kind}"
         case ("static", _, value):
             return repr(value)
+        case ("unread", type() as given):
+            return f"an unread {given.__name__}"
     return str(leaf.kind[0])
 
 

@@ -56,6 +56,7 @@ def _(m, args, kwargs):
 
 def local_names(f: Any) -> Any:
     """What `locals()` returns in a frame."""
+    tracebacks.SHOWN.add(f.code)
     if f.names is not None:
         return f.names
     found = {}

@@ -10,6 +10,7 @@ import opcode
 import os
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from tracegrad.machine.decoding import VERSION, slot_names
 from tracegrad.machine.world_protocol import ABSENT
@@ -61,8 +62,13 @@ def line_at(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
+SHOWN: WeakSet[CodeType] = WeakSet()
+"""Code of functions of which somebody was shown a frame, or its variables by name."""
+
+
 def stub_frame(f: Any) -> Any:
     """A native frame that shows the code, the place and the locals of an interpreted one."""
+    SHOWN.add(f.code)
     offset = f.program.instructions[f.index].offset
     if f.names is not None:  # of a class's body
         code = f.program.stubs.get(offset)

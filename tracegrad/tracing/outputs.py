@@ -29,6 +29,7 @@ from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableErr
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
+from tracegrad.user_code.unread_parameters import unread_parameters
 from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
 
@@ -122,6 +123,11 @@ class Transform:
     def gives_value(self) -> bool:
         """Whether the function's value is returned besides."""
         return self.kind in ("compile", "vmap", "value_and_grad", "jvp", "vjp")
+
+    def unread(self, function: Any) -> frozenset[str]:
+        """The parameters of a call that the function never reads."""
+        own = self.kind != "vmap" and self.followed is None
+        return unread_parameters(function) if own else frozenset()
 
     def signature(self, own: Signature) -> Signature:
         """The parameters of a call, where the function has these of its own."""

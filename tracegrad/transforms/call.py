@@ -371,7 +371,8 @@ class Calling(BatchCalls, TensorCalls):
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults, self._signature = defaults, self._signature_now()
-        arguments = bind(self._signature, args, kwargs, self._static)
+        unread = self._transform.unread(self._function)
+        arguments = bind(self._signature, args, kwargs, self._static, unread)
         if self._transform.kind != "vmap":
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
@@ -460,7 +461,9 @@ class Calling(BatchCalls, TensorCalls):
             version = self._around_loops(arguments, mode, known, reason)
             if version is None:
                 run = self._run(arguments, mode, known, histories)
-                version = self._version(arguments, mode, run, known, reason) if run.serves else None
+                shown = arguments.has_unread and not self._transform.unread(self._function)
+                if run.serves and not shown:
+                    version = self._version(arguments, mode, run, known, reason)
         except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None

@@ -14,7 +14,8 @@ def numbers_of(x: Any) -> Any:
 
     Nobody tells when a table changes, so a trace in which one is read is no program.
     """
-    if not (type(x).__module__ or "").startswith("pandas.") or not hasattr(x, "__array__"):
+    package = (type(x).__module__ or "").partition(".")[0]
+    if package != "pandas" or not hasattr(x, "__array__"):
         return x
     if STATE.trace is not None:
         STATE.trace.read(f"the numbers of a {type(x).__name__}")

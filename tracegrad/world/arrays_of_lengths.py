@@ -53,7 +53,7 @@ def give_up(lengths: Any) -> bool:
 
 def fails_alike(lengths: Any) -> None:
     """The function raises with arrays of numbers as well: they are not what it needs."""
-    if lengths is not None:
+    if lengths is not None and lengths.trace.code is not None:
         _OF_NUMBERS.discard(lengths.trace.code)
 
 
