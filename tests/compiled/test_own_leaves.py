@@ -167,3 +167,30 @@ def test_a_leaf_outside_that_is_written_to_under_no_grad_stays_one(given):
         f(given(X))
         assert w.requires_grad and w.is_leaf
         assert np.allclose(w.detach().numpy(), 1.0 - 0.1 * turn * X[0])
+
+
+def gradients_added_in_turns(x):
+    w = tg.tensor(np.ones(3), requires_grad=True)
+    for i in range(9):
+        (w * x * i).sum().backward()
+    return w.grad.numpy()
+
+
+def trained_in_turns(x):
+    w = tg.tensor(np.ones(3), requires_grad=True)
+    for _ in range(10):
+        loss = ((w * 2.0 - x) ** 2).sum()
+        loss.backward()
+        with tg.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+    return w.detach()
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("steps", [gradients_added_in_turns, trained_in_turns])
+def test_no_turn_stands_for_others_that_go_back_to_one_leaf(steps):
+    """Each turn adds to the gradient of the leaf: loops of eight turns and more are unrolled."""
+    compiled = tg.compile(steps)
+    for x in (np.arange(1.0, 4.0), np.arange(2.0, 5.0)):
+        np.testing.assert_array_equal(np.asarray(compiled(x)), np.asarray(steps(x)))

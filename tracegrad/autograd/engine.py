@@ -459,6 +459,8 @@ def backward(
             "computation requires grad (tg.tensor(..., requires_grad=True)), or it was computed "
             "under no_grad"
         )
+    if STATE.trace is not None:
+        STATE.trace.adds_gradients()
     if STATE.own_leaves is not None:
         refuse_gradients(leaves_of(gather([tensor]), [tensor]))
     ct = cotangent_for(tensor, gradient)

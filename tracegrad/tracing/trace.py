@@ -689,6 +689,11 @@ class Trace:
         if self.world is not None and self.world.joins is not None:
             self.world.joins.derives()
 
+    def adds_gradients(self) -> None:
+        """The function goes back to leaves of its own, whose gradients change."""
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.adds_gradients()
+
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""
         if self.samples:

@@ -571,6 +571,18 @@ class Loops(Closing):
         for head in [*self.closed]:
             self._refuse(head, "a derivative of a loop in the function itself")
 
+    def adds_gradients(self) -> None:
+        """``backward()`` in a turn changes leaves, of which no turn that stands for all is told."""
+        what = "backward() adds to gradients in its turns"
+        kept = [
+            h for h in self.heads.values() if h.target not in self.unclosed.get(h.frame.code, ())
+        ]
+        for head in kept:
+            self._unrolled(head, what)
+        if kept and self.is_repeatable():
+            raise Learned
+        self.bars(what)
+
     def unroll(self, why: str, label: object = None) -> None:
         """No loop of this run stays one from here on; of the one with a label, the first turn."""
         head = self.walk.heads.get(label)  # type: ignore[call-overload]
