@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import pytest
 from jax import export
 from numpy.testing import assert_allclose
 from test_ops import every_op, for_jax, jax_kernel
+from test_programs import compiled, every_program
 
 import tracegrad as tg
 from tracegrad.errors import ArgumentError
@@ -144,6 +146,27 @@ def test_every_op_is_lowered_for_cuda(op):
         traced = jax.jit(lambda *given: run(*given, **sample.attributes)).trace(*sample.operands)
         text = traced.lower(lowering_platforms=("cuda",)).as_text()
     assert "callback" not in text
+
+
+@pytest.mark.sampled(12, 5)
+@every_program
+def test_every_program_is_lowered_for_cuda(program):
+    """The corpus, forward and backward; ``-k cuda --long`` runs all of it, and the whole op table.
+
+    The source runs alone, so that programs that look at values are lowered as well.
+    """
+    f = compiled(program, "jax")
+    with np.errstate(all="ignore"):  # some programs are for branches that divide by zero
+        version, bound = f._version_for(program.args, {}), f._bind(program.args, {})
+    given = [leaf.value for leaf in bound.leaves if leaf.traced]
+    names = version.program.graph.frame.captures
+    captured = dict(zip(names, version.captured_arrays(), strict=True))
+    scope: dict[str, Any] = {}
+    exec(version.program.source.text, scope)
+    run = scope[version.program.source.name]
+    with jax.enable_x64(True):
+        lowered = run.trace(*given, **captured).lower(lowering_platforms=("cuda",))
+    assert "callback" not in lowered.as_text()
 
 
 def test_loops_are_lowered_for_cuda():

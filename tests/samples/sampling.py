@@ -110,9 +110,6 @@ ONLY = {
 """Domains that not every dtype has."""
 
 NOT_IN_JAX = {
-    ("reciprocal", "int64"): "NumPy divides integers as integers",
-    ("reciprocal", "int32"): "NumPy divides integers as integers",
-    ("reciprocal", "bool"): "NumPy divides integers as integers",
     ("floor_divide", "bool"): "what a division by False gives is nobody's rule",
     ("argmax", "complex128"): "JAX does not order complex numbers",
     ("argmin", "complex128"): "JAX does not order complex numbers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from codegen.ir import Trait
@@ -18,6 +19,7 @@ from tracegrad.ops.reductions import softmax as soft
 from tracegrad.ops.shape.reshaping import astype
 from tracegrad.ops.type_rules import ufunc
 from tracegrad.values.dispatch import dtype_of
+from tracegrad.world import jax_table
 
 DENSITY = 0.3989422804014327  # of the normal distribution at 0: 1 / sqrt(2 pi)
 TANH_SCALE = 0.7978845608028654  # sqrt(2 / pi)
@@ -154,3 +156,19 @@ def _in_dtype(x: Any, dtype: Any) -> Any:
     if not is_inexact(dtype_of(x)):
         raise ArgumentError(f"softmax: dtype={dtype} must be a floating-point dtype")
     return x
+
+
+def _gelu_of_jax(x: Any, approximate: bool = True) -> Any:
+    return gelu(x, "tanh" if approximate else "none")
+
+
+def _softplus_of_jax(x: Any) -> Any:
+    return base.softplus(as_inexact(as_array(x)))
+
+
+@jax_table.activations.by
+def functions_of_jax() -> dict[str, Callable[..., Any]]:
+    """By their names in `jax.nn`, with the arguments that they have there."""
+    same = (relu, sigmoid, silu, elu, leaky_relu)
+    named: dict[str, Callable[..., Any]] = {function.__name__: function for function in same}
+    return {**named, "gelu": _gelu_of_jax, "softplus": _softplus_of_jax}

@@ -522,6 +522,23 @@ def divided_by_zero(r: Rewriter, call: Call) -> Value | None:
     return r.emit(ufuncs.floor_divide_integers, a, b)
 
 
+@on(ufuncs.reciprocal)
+def reciprocal_of_integers(r: Rewriter, call: Call) -> Value | None:
+    """1 / x of integers, rounded towards zero: x where that is 1 or -1, else 0.
+
+    JAX divides integers as floats.
+    """
+    (x,) = call.operands
+    result = call.results[0].type
+    if is_inexact(result.dtype):
+        return None
+    if kind(x.type.dtype) == "bool":
+        return r.emit(ufuncs.astype, x, dtype=result.dtype)
+    one, zero = (r.make_number(n, weak("int")) for n in (1, 0))
+    is_one = r.emit(ufuncs.equal, r.emit(ufuncs.absolute, x), one)
+    return r.emit(ufuncs.where, is_one, x, zero)
+
+
 @on(contractions.matmul)
 def transposed_times_vector(r: Rewriter, call: Call) -> Value | None:
     """w.T @ x -> x @ w, and x @ w.T -> w @ x, of a vector: XLA would copy the matrix first."""
@@ -577,4 +594,9 @@ NUMPY_RULES: tuple[Rule, ...] = (
     repeated,
     number_between_brackets,
 )
-JAX_RULES: tuple[Rule, ...] = (*RULES, divided_by_zero, transposed_times_vector)
+JAX_RULES: tuple[Rule, ...] = (
+    *RULES,
+    divided_by_zero,
+    reciprocal_of_integers,
+    transposed_times_vector,
+)

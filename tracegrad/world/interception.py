@@ -34,7 +34,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.values.dispatch import is_jax_array
-from tracegrad.world import native_tables, scipy_table
+from tracegrad.world import jax_table, native_tables, scipy_table
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -241,6 +241,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_table.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
+    if "jax" in sys.modules and jax_table.is_of_jax(callee):
+        return _of_jax(callee, operands, keywords)
     if type(callee) is type and callee in _SCALARS:
         one = [type(x) for x in operands] == [Tensor] and not keywords
         return partial(_cast, callee, *operands) if one and _casts(callee, *operands) else None
@@ -348,6 +350,9 @@ def of_jax(
     of_jax = any(type(kind) is str and kind.startswith(("jax", "nanobind")) for kind in kinds)
     if not of_jax and operation is not isinstance and operation is not type:
         return operands, keywords
+    tensors = [x for x in (*operands, *keywords.values()) if type(x) is Tensor]
+    if not all(is_jax_array(original(x)) for x in tensors):
+        return operands, keywords  # it computes with what is traced as well
 
     def given(x: Any) -> Any:
         known = original(x)
@@ -381,6 +386,17 @@ def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[
     return lambda: _tried(callee, operands, keywords)
 
 
+def _of_jax(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """A function of JAX on Tensors."""
+    if not any(map(holds_tensors, (*operands, *keywords.values()))):
+        return None
+    found = jax_table.counterpart(callee, operands, keywords)
+    if found is None:
+        return None
+    own = instead(*found)
+    return own if own is not None else lambda: stacked(*found)
+
+
 def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of SciPy without a counterpart: it may do what Tensors can do."""
     name = scipy_table.name_of(callee, operands)
@@ -397,13 +413,20 @@ def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
 
 
 def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keywords) -> Any:
-    """Runs C code; SciPy's, whose callback gave a traced value, is refused by name."""
+    """Runs C code; SciPy's, whose callback gave a traced value, is refused by name.
+
+    So is JAX's that was given one.
+    """
     try:
+        if "jax" in sys.modules and jax_table.is_public(callee):
+            return jax_table.run(callee, operands, keywords)
         return callee(*operands, **keywords)
     except Exception as error:
         of_scipy = "scipy" in sys.modules and scipy_table.is_of_scipy(callee)
         if of_scipy and scipy_table.refuses_callback(error):
             raise scipy_table.refused(scipy_table.name_of(callee, operands)) from error
+        if "jax" in sys.modules and jax_table.refuses(callee, error):
+            raise jax_table.refused(callee) from error
         raise
 
 
@@ -423,14 +446,14 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     try:
         if trace is not None:
             trace.keeps_numbers = True
-        return callee(*operands, **keywords)
+        return run_native(callee, operands, keywords)
     except ConversionError:
         pass
     finally:
         if trace is not None:
             trace.keeps_numbers = False
     made = [_joined_up(x) if n else x for x, n in zip(operands, nested, strict=True)]
-    return callee(*made, **keywords)
+    return run_native(callee, tuple(made), keywords)
 
 
 def _joined_up(data: Any) -> Any:

@@ -37,6 +37,7 @@ from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.container_changes import CHANGING
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.interception import holds_tensors, instead, stacked
+from tracegrad.world.jax_table import is_public
 from tracegrad.world.jax_tree_calls import tree_function
 from tracegrad.world.lru_caches import CACHED, ask
 from tracegrad.world.mutating_operations import changes_by_name
@@ -341,7 +342,7 @@ def _holds_state(world: World, callee: Any) -> bool:
         callee = callee.__self__
     elif isinstance(callee, np.ufunc):
         return callee.__name__.endswith(" (vectorized)")  # by ``np.frompyfunc``
-    return is_in_python(type(callee)) and world.is_outside(callee)
+    return is_in_python(type(callee)) and world.is_outside(callee) and not is_public(callee)
 
 
 def _makes(world: World, module: str, operands: Operands) -> None:

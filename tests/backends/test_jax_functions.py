@@ -1,0 +1,113 @@
+"""Functions of JAX in functions that tracegrad traces: of `jax.numpy`, `jax.nn`, `jax.lax`."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from checks import assert_close
+from numpy_cases import OPERANDS, calls, flat, function_of, used
+
+import tracegrad as tg
+from tracegrad.errors import ConversionError
+
+X = np.linspace(0.2, 1.4, 6).reshape(2, 3)
+REFUSED = ("apply_along_axis", "apply_over_axes", "piecewise")  # they call functions
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize(
+    "call", [call for call in calls() if hasattr(jnp, call[3:].partition("(")[0]) and used(call)]
+)
+def test_functions_of_jax_numpy_are_those_of_numpy(call):
+    f, operands = function_of(call), {name: OPERANDS[name] for name in used(call)}
+    with warnings.catch_warnings(), jax.enable_x64(True), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        compiled = tg.compile(lambda x: f(jnp, **x))
+        if any(name in call for name in REFUSED):
+            with pytest.raises(ConversionError, match=r"jnp\.[a-z_]+ has"):
+                compiled(operands)
+            return
+        try:
+            expected = f(jnp, **{name: jnp.asarray(x) for name, x in operands.items()})
+        except (TypeError, ValueError, NotImplementedError):  # NumPy takes more
+            return
+        found = compiled(operands)
+    for a, b in zip(flat(found), flat(expected), strict=True):
+        assert_close(np.asarray(a), np.asarray(b), 1e-6, atol=1e-9)
+
+
+LOSSES = [
+    lambda x: jnp.sum(jnp.sin(x) ** 2 + jnp.where(x > 0.5, x, 0.0)),
+    lambda x: jnp.mean(jax.nn.relu(x - 0.7) + jax.nn.gelu(x) * jax.nn.sigmoid(x)),
+    lambda x: jnp.sum(jax.nn.softplus(x) + jax.nn.silu(x) + jax.nn.elu(x - 1)),
+    lambda x: jnp.sum(jax.nn.log_softmax(x, axis=0) * jax.nn.softmax(x)),
+    lambda x: jnp.sum(jax.lax.stop_gradient(x) * jax.lax.rsqrt(x) * jax.lax.mul(x, x)),
+    lambda x: jax.scipy.special.logsumexp(x, axis=1).sum() + jax.scipy.special.erf(x).sum(),
+    lambda x: jnp.sum(jnp.linalg.cholesky(x @ x.T + jnp.array([[0.0, 0.3], [0.0, 1.0]]))),
+    lambda x: jnp.sum(jnp.linalg.eigh(x[:, :2])[0]) + jnp.linalg.norm(x),
+    lambda x: jnp.einsum("ij,kj->", x, x, precision="highest"),
+    lambda x: jnp.sum(jnp.stack([x, jnp.array([x[0], x[1]])]) * jnp.arange(3.0)),
+    lambda x: jnp.clip(x, min=0.4, max=1.0).sum() + jnp.sort(x, axis=None)[2],
+]
+
+
+@pytest.mark.parametrize("number", range(len(LOSSES)))
+def test_gradients_are_those_of_jax(number, monkeypatch):
+    f = LOSSES[number]
+    with jax.enable_x64(True):
+        expected = jax.grad(f)(X)
+        assert_close(np.asarray(jax.jit(tg.grad(f))(X)), np.asarray(expected), 1e-9)
+    for backend in ("numpy", "jax"):
+        assert_close(tg.grad(f, backend=backend)(X), np.asarray(expected), 1e-6)
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert_close(tg.grad(f)(X), np.asarray(expected), 1e-6)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_inside_the_transforms_of_jax(wide):
+    slope = tg.grad(lambda x: jnp.sum(jnp.tanh(x) * jnp.cumsum(x)))
+
+    def of_jax(x):
+        return jax.grad(lambda x: jnp.sum(jnp.tanh(x) * jnp.cumsum(x)))(x)
+
+    def steps(slope):
+        return lambda x: jax.lax.scan(lambda x, _: (x - 0.1 * slope(x), None), x, None, length=3)[0]
+
+    with jax.enable_x64(wide):
+        x = jnp.asarray(X[0], jnp.float32)
+        for around in (jax.jit, jax.vmap, jax.jacfwd, jax.jacrev, steps, jax.checkpoint):
+            given = jnp.stack([x, 2 * x]) if around is jax.vmap else x
+            assert_close(np.asarray(around(slope)(given)), np.asarray(around(of_jax)(given)), 1e-5)
+        assert slope(x).dtype == jnp.float32
+
+
+def test_an_array_of_jax_from_outside_is_an_input():
+    weights = {"w": jnp.ones(3)}
+    f = tg.grad(lambda x: jnp.sum(jnp.multiply(weights["w"], x)), backend="jax")
+    assert_close(f(X[0]), np.ones(3), 1e-9)
+    weights["w"] = jnp.full(3, 2.0)
+    assert_close(f(X[0]), np.full(3, 2.0), 1e-9)
+    assert f.cache_info().versions == 1
+
+
+@pytest.mark.parametrize(
+    "f, told",
+    [
+        (lambda x: jnp.put(x, 0, 1.0, inplace=False), r"jnp\.put .*x\[i\] = v"),
+        (lambda x: jnp.nonzero(x, size=2)[0], r"jnp\.nonzero with size="),
+        (lambda x: jax.lax.cond(True, jnp.sin, jnp.cos, x), r"jax\.lax\.cond .*write if"),
+        (lambda x: jax.lax.scan(lambda c, r: (c, r), 0.0, x)[1], r"jax\.lax\.scan .*write for"),
+        (lambda x: jax.random.normal(x, (3,)), r"jax\.random\.normal .*KeyGenerator"),
+        (lambda x: jax.jit(lambda y: y)(x), "<lambda> under jax.jit"),
+        (lambda x: jax.vmap(jnp.sin)(x), "without jax.jit and JAX's other transforms"),
+        (lambda x: jax.nn.glu(x[0, :2]), r"jax\.nn\.glu .*NumPy's functions"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_what_has_no_counterpart_is_refused_by_its_name(f, told, backend):
+    with pytest.raises(ConversionError, match=rf"(?s){told}.*test_jax_functions.py:\d+"):
+        tg.compile(f, backend=backend)(X)
