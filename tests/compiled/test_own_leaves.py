@@ -84,6 +84,17 @@ def test_own_leaves_are_trained_as_eagerly(name, given):
     assert f.cache_info().hits >= 2
 
 
+@pytest.mark.parametrize("given", [np.asarray, tg.as_tensor], ids=["arrays", "tensors"])
+@pytest.mark.parametrize("name", OWN)
+def test_own_leaves_are_trained_without_a_program(name, given):
+    f = tg.compile(OWN[name])
+    f._give_up("it was told to")
+    for x in (X, 2.0 * X):
+        expected = [np.asarray(tg.as_tensor(leaf).detach()) for leaf in _leaves(OWN[name](x))]
+        found = [np.asarray(tg.as_tensor(leaf).detach()) for leaf in _leaves(f(given(x)))]
+        assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
+
+
 def _leaves(result: Any) -> list[Any]:
     return [x for part in result for x in (part if isinstance(part, list) else [part])]
 
@@ -187,10 +198,15 @@ def trained_in_turns(x):
     return w.detach()
 
 
+def trained_and_shown(x):
+    """Has no program: it asks for the numbers."""
+    return trained_in_turns(x).numpy()
+
+
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
-@pytest.mark.parametrize("steps", [gradients_added_in_turns, trained_in_turns])
+@pytest.mark.parametrize("steps", [gradients_added_in_turns, trained_in_turns, trained_and_shown])
 def test_no_turn_stands_for_others_that_go_back_to_one_leaf(steps):
     """Each turn adds to the gradient of the leaf: loops of eight turns and more are unrolled."""
     compiled = tg.compile(steps)
-    for x in (np.arange(1.0, 4.0), np.arange(2.0, 5.0)):
+    for x in (np.arange(1.0, 4.0), np.arange(2.0, 5.0), np.arange(3.0, 6.0)):
         np.testing.assert_array_equal(np.asarray(compiled(x)), np.asarray(steps(x)))

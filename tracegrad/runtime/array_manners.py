@@ -29,7 +29,14 @@ def is_array_to_function(x: Any) -> bool:
     trace = STATE.trace
     if trace is not None:
         return bool(x._is_traced) and trace.stands(x._traced[1])
-    return STATE.standing or (STATE.arrays is not None and id(x) in STATE.arrays)
+    if STATE.standing:
+        return not is_own_leaf(x)
+    return STATE.arrays is not None and id(x) in STATE.arrays
+
+
+def is_own_leaf(x: Any) -> bool:
+    """Whether the function which runs has made a Tensor itself, to differentiate by it."""
+    return STATE.own_leaves is not None and STATE.own_leaves.get(id(x)) is x
 
 
 def behaves_as_array(x: Any) -> bool:

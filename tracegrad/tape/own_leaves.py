@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tracegrad.errors import GradientError
+from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.program_points import at_line
 
@@ -21,14 +22,9 @@ def keep_own(leaf: Any) -> None:
         STATE.own_leaves[id(leaf)] = leaf
 
 
-def is_own(leaf: Any) -> bool:
-    """Whether the function which runs has made this leaf."""
-    return STATE.own_leaves is not None and STATE.own_leaves.get(id(leaf)) is leaf
-
-
 def refuse_others(leaves: Iterable[Any], does: str) -> None:
     """Raises where one of the leaves was there before the run; `does` says what changes it."""
-    if STATE.own_leaves is None or all(map(is_own, leaves)):
+    if STATE.own_leaves is None or all(map(is_own_leaf, leaves)):
         return
     raise GradientError(
         f"{does} of Tensors from outside of the function, which no function that tg.compile or "

@@ -42,7 +42,7 @@ from tracegrad.ops.shape.indexing import (
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
-from tracegrad.runtime.array_manners import behaves_as_array, is_memory
+from tracegrad.runtime.array_manners import behaves_as_array, is_memory, is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import write_checks
 from tracegrad.tape.foreign_arrays import plain
@@ -498,8 +498,8 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
-    if base._node is LEAF and behaves_as_array(base):  # an argument by which is differentiated
-        raise leaf_error(base, tensor)
+    if base._node is LEAF and behaves_as_array(base) and not is_own_leaf(base):
+        raise leaf_error(base, tensor)  # it is an argument by which is differentiated
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):
         tensor._array = memory_at(base._array, place_of(tensor).path)

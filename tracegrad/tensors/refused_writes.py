@@ -8,7 +8,7 @@ import numpy as np
 
 from tracegrad.errors import GradientError, ReadOnlyError
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
-from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.array_manners import behaves_as_array, is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign
 from tracegrad.tape.tape import LEAF
@@ -96,7 +96,7 @@ def read_only() -> ReadOnlyError:
 
 def leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
-    if base._is_traced or behaves_as_array(base):
+    if not is_own_leaf(base) and (base._is_traced or behaves_as_array(base)):
         name = (base._traced[1].origin.name if base._is_traced else "") or "x"
         return GradientError(
             f"an argument by which is differentiated ({name}) is being used in an in-place "

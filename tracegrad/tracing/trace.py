@@ -39,9 +39,9 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.ops.python_lists import symbols_of_lengths
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
+from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
-from tracegrad.tape.own_leaves import is_own
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
@@ -288,7 +288,7 @@ class Trace:
         """Whether this is a Tensor of the run's own with numbers alone: a write gives it others."""
         return (
             type(getattr(holder, "_array", None)) is np.ndarray
-            and (holder._node is None or is_own(holder))
+            and (holder._node is None or is_own_leaf(holder))
             and not self.placed(holder)
         )
 
