@@ -45,7 +45,7 @@ def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     """Python's numbers beside float32, which numba would compute with as float64."""
     if Trait.ELEMENTWISE not in call.op.traits or not _is_narrow(call):
         return {}
-    return {i: "float32" for i, value in enumerate(call.operands) if value.type.weak}
+    return {i: "float32" for i, type in enumerate(printed) if type.weak}
 
 
 def _is_narrow(call: Call) -> bool:
