@@ -17,12 +17,13 @@ from codegen.emit.elements import speaks_of_elements
 from codegen.emit.functional_loops import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.imports import Needs
-from codegen.emit.numba import functions_of, imports, speaks, write_kernel
+from codegen.emit.numba import KernelLanguage, functions_of, imports, speaks, write_kernel
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.typed_literals import Constants
 from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
+from codegen.passes.distribute import distribute
 from codegen.passes.fuse import COMPILED, HELPERS, Tiled, fuse
 from codegen.passes.outline import outline
 from codegen.spelling import Foreign
@@ -50,7 +51,7 @@ def write_whole(graph: Graph, target: Target) -> Source:
 
 def _with_kernels(graph: Graph, target: Target) -> Source | None:
     """The text whose loops and elementwise regions are kernels; None where there are none."""
-    outlined, loops = outline(graph, speaks)
+    outlined, loops = outline(graph, speaks, lambda kernel: distribute(kernel, KernelLanguage()))
     tiled = fuse(outlined, speaks_of_elements)
     if tiled is None:
         return _write([outlined], target, None, loops) if loops else None

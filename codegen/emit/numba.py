@@ -45,7 +45,7 @@ def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     """Python's numbers beside float32, which numba would compute with as float64."""
     if Trait.ELEMENTWISE not in call.op.traits or not _is_narrow(call):
         return {}
-    return {i: "float32" for i, value in enumerate(call.operands) if value.type.weak}
+    return {i: "float32" for i, type in enumerate(printed) if type.weak}
 
 
 def _is_narrow(call: Call) -> bool:
@@ -63,6 +63,14 @@ FUNCTIONS: Mapping[str, Spelling] = {
     **{f"np.{name}(a, b)": spell(f"{name}(a, b)") for name in BINARY},
 }
 """Functions by their NumPy spelling, as kernels call them."""
+
+FOR_ALL = frozenset(
+    {
+        *[spell(f"{name}_all(x)") for name in UNARY],
+        *[spell(f"{name}_all(a, b)") for name in BINARY],
+    }
+)
+"""The same for all turns of a loop."""
 
 QUOTIENT = spell("quotient(a, b)")
 """``a / b`` of Python's floats, which raises where b is zero."""
@@ -223,11 +231,27 @@ def spelling_of(call: Call) -> Spelling:
     return FUNCTIONS.get(spelling.text, spelling)
 
 
+class KernelLanguage:
+    """What passes over kernels ask of the calls in them."""
+
+    def function(self, call: Call) -> str:
+        """The name of the function that a call is of, "" where it is an operation."""
+        spelling = FUNCTIONS.get(call.op.spelled("numpy", dict(call.attributes)).text)
+        return re.split(r"\(", spelling.text)[0] if spelling else ""
+
+    def raises(self, call: Call) -> str:
+        """The exception that Python or machine code may raise in a call."""
+        if spelling_of(call) == QUOTIENT:
+            return "ZeroDivisionError"
+        text = call.op.spelled("numpy", dict(call.attributes)).text
+        return "IndexError" if text in ("x[index]", *WRITES) else ""
+
+
 def functions_of(kernels: Iterable[Graph]) -> list[str]:
     """The functions that kernels call by name, in order."""
     calls = (n for k in kernels for n in walk(k.nodes) if isinstance(n, Call))
     spelled = {spelling_of(call) for call in calls}
-    known = {*FUNCTIONS.values(), QUOTIENT}
+    known = {*FUNCTIONS.values(), *FOR_ALL, QUOTIENT}
     return sorted(re.split(r"\(", s.text)[0] for s in spelled & known)
 
 

@@ -68,9 +68,11 @@ KERNEL = Op(
 )
 
 
-def outline(graph: Graph, speaks: Speaks) -> tuple[Graph, tuple[Graph, ...]]:
-    """The graph with calls of kernels, and these."""
-    finder = _Finder(graph, speaks)
+def outline(
+    graph: Graph, speaks: Speaks, better: Callable[[Graph], Graph] = lambda kernel: kernel
+) -> tuple[Graph, tuple[Graph, ...]]:
+    """The graph with calls of kernels, and these, each made `better`."""
+    finder = _Finder(graph, speaks, better)
     block = finder.block(graph.block)
     if not finder.kernels:
         return graph, ()
@@ -81,8 +83,9 @@ def outline(graph: Graph, speaks: Speaks) -> tuple[Graph, tuple[Graph, ...]]:
 class _Finder:
     """Finds the loops of a graph that become kernels."""
 
-    def __init__(self, graph: Graph, speaks: Speaks) -> None:
+    def __init__(self, graph: Graph, speaks: Speaks, better: Callable[[Graph], Graph]) -> None:
         self.graph = graph
+        self.better = better
         self.kernels: list[Graph] = []
         self.speaks = speaks
         self.told: dict[Node, bool] = {}
@@ -290,6 +293,7 @@ class _Finder:
             Frame(names, names, returns=body.returns, origin=body.origin),
             graph.sizes,
         )
+        kernel = self.better(kernel)
         self.kernels.append(kernel)
         return Call(KERNEL, operands, (("body", kernel),), results)
 

@@ -126,6 +126,35 @@ def with_rows_between(x, w):
     return s + (y * y).sum()
 
 
+def functions_of_functions(x, w):
+    """Three loops: what ``sin`` is given waits for ``exp``, and ``cos`` for the way back."""
+    s, v, before = 0.0, w[0], w[1]
+    for t in range(len(x)):
+        e = np.exp(-v * v)
+        s = s + np.sin(e + x[t]) * before
+        before = v * x[t]
+        v = w[1] + w[2] * v
+    return s * before
+
+
+def functions_of_two(x, w):
+    out = np.zeros(len(x))
+    v = w[0]
+    for t in range(len(x) - 1, -1, -1):
+        out[t] = np.maximum(v, 0.3) * np.hypot(v, x[t]) + np.arctan2(x[t], v)
+        v = v * w[1] + x[t] * w[2]
+    return out.sum() + v
+
+
+def a_function_in_the_recurrence(x, w):
+    s, h = 0.0, w[0]
+    for _ in range(9):
+        for t in range(len(x)):
+            h = np.tanh(w[1] * h + x[t])
+            s = s + np.log(h * h + 1.0) * h
+    return s
+
+
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=40), RNG.normal(size=3)
 CASES = {
@@ -143,6 +172,13 @@ CASES = {
     "looked_up in float32": (looked_up, (np.float32(X), np.float32(W))),
     "with_rows_between": (with_rows_between, (X, W)),
     "signs_of": (signs_of, (X, W)),
+    "functions_of_functions": (functions_of_functions, (X, W)),
+    "functions_of_two": (functions_of_two, (X, W)),
+    "a_function_in_the_recurrence": (a_function_in_the_recurrence, (X, W)),
+    "a_function_in_the_recurrence in float32": (
+        a_function_in_the_recurrence,
+        (np.float32(X), np.float32(W)),
+    ),
 }
 every_case = pytest.mark.parametrize("case", CASES)
 
@@ -255,6 +291,40 @@ def test_reads_beyond_an_array_raise(kernels):
 
 
 @needs_numba
+def test_functions_are_called_for_all_turns_at_once(kernels):
+    def source(function):
+        return str(tg.compile(function, backend="numba").source(X, W))
+
+    assert source(functions_of_functions).count("_all(") == 2
+    text = source(functions_of_two)
+    assert "maximum_v = maximum_all(v_all, 0.3)" in text
+    assert text.count("_all(") == 3
+    text = source(a_function_in_the_recurrence)
+    assert "h = tanh(" in text and text.count("_all(") == 1
+
+
+@needs_numba
+def test_a_division_by_zero_before_a_read_beyond_an_array_is_what_is_raised(kernels):
+    """The loop stays one: else the read would come first."""
+
+    def reciprocals_beside(x, y, k):
+        s = 0.0
+        for t in range(len(x)):
+            s = s + np.exp(y[t + 3])
+            k = 1.0 / (k - 1.0)
+        return s + k
+
+    x, y = np.arange(10.0), np.arange(14.0)
+    run = tg.compile(reciprocals_beside, backend="numba")
+    assert run(x, y, 0.5) == reciprocals_beside(x, y, 0.5)
+    assert kernels and None not in kernels
+    with pytest.raises(ZeroDivisionError):
+        run(x, x, 1.0)
+    with pytest.raises(IndexError):
+        run(x, x, 0.5)
+
+
+@needs_numba
 def test_products_of_pythons_ints_stay_python():
     def factorial(x):
         n = 1
@@ -271,8 +341,9 @@ def test_source_shows_kernels_with_the_users_names_and_lines():
     kernel = source.partition('@njit(error_model="numpy", nogil=True, boundscheck=True)\n')[2]
     assert kernel.startswith("def garch_value_and_grad_loop(th, r):\n")
     assert "s2 = omega + alpha * r[t] * r[t] + beta * s2" in kernel
-    assert "ll = ll + 0.5 * (log(s2_2) + ll_2)" in kernel
-    assert "from tracegrad.backends.numba_functions import log" in source
+    assert "log_s2 = log_all(s2_all)" in kernel
+    assert "ll = ll + 0.5 * (log_s2[t" in kernel
+    assert "from tracegrad.backends.numba_functions import log_all" in source
     assert "ll, th_bar = garch_value_and_grad_loop(th, r)" in source
 
 

@@ -95,6 +95,7 @@ def test_machine_code_has_numpys_bits(name, dtype):
     from numba import njit
 
     one, many = getattr(numba_functions, name), getattr(numba_functions, f"{name}_of")
+    every = getattr(numba_functions, f"{name}_all")
     arrays = operands(name, dtype)
     with np.errstate(all="ignore"):
         whole = getattr(np, name)(*arrays)
@@ -103,7 +104,8 @@ def test_machine_code_has_numpys_bits(name, dtype):
     if len(arrays) == 1:
 
         @njit
-        def run(x, alone, blocks):
+        def run(x, alone, blocks, each):
+            each[:] = every(x)
             for i in range(x.size):
                 alone[i] = one(x[i])
             for at in range(0, x.size, 512):
@@ -112,19 +114,59 @@ def test_machine_code_has_numpys_bits(name, dtype):
     else:
 
         @njit
-        def run(a, b, alone, blocks):
+        def run(a, b, alone, blocks, each):
+            each[:] = every(a, b)
             for i in range(a.size):
                 alone[i] = one(a[i], b[i])
             for at in range(0, a.size, 512):
                 many(a[at : at + 512], b[at : at + 512], blocks[at : at + 512])
 
-    alone, blocks = np.empty(POINTS, dtype), np.empty(POINTS, dtype)
-    run(*arrays, alone, blocks)
+    alone, blocks, each = (np.empty(POINTS, dtype) for _ in range(3))
+    run(*arrays, alone, blocks, each)
     assert same_bits(alone, single)
+    assert same_bits(each, single)
     assert same_bits(blocks, whole)
     strided = np.empty(2 * POINTS, dtype)[::2]
-    run(*arrays, strided, strided)
+    run(*arrays, strided, strided, each)
     assert same_bits(np.ascontiguousarray(strided), whole)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_functions_of_all_have_the_bits_of_each(whole, monkeypatch):
+    """Where an array has other bits than its numbers, these are computed one by one."""
+    x = operands("log", "float64")[0][:100]
+    asked = []
+    numba_functions.plain.cache_clear()  # numba keeps what it has compiled for a function
+    numba_functions.teach.cache_clear()
+    monkeypatch.setattr(numba_functions, "is_one_by_one", lambda *of: asked.append(of) or whole)
+    with np.errstate(all="ignore"):
+        found = numba_functions.plain("log_all")(x)
+        beside = numba_functions.plain("maximum_all")(x, 0.5), np.maximum(x, 0.5)
+        assert same_bits(found, np.array([np.log(number) for number in x]))
+    assert same_bits(*beside)
+    assert asked == [(np.log, "float64"), (np.maximum, "float64")]
+    if not has_numba:
+        return
+    from numba import njit
+
+    log_all, maximum_all = numba_functions.log_all, numba_functions.maximum_all
+
+    @njit
+    def run(x):
+        return log_all(x), maximum_all(x, 0.5), maximum_all(0.5, x)
+
+    for machine, python in zip(run(x), (found, *beside), strict=True):
+        assert same_bits(machine, python)
+
+
+@every_dtype
+@pytest.mark.parametrize("name", ["log", "exp", "sin", "tanh", "hypot", "maximum"])
+def test_ufuncs_are_asked_whether_arrays_have_the_bits_of_numbers(name, dtype):
+    arrays = operands(name, dtype)
+    with np.errstate(all="ignore"):
+        single = np.array([getattr(np, name)(*each) for each in zip(*arrays)], dtype)
+        same = same_bits(getattr(np, name)(*arrays), single)
+    assert not ufunc_pointers.is_one_by_one(getattr(np, name), dtype) or same
 
 
 @needs_numba

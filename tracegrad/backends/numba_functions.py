@@ -2,8 +2,9 @@
 
 ``from tracegrad.backends.numba_functions import log`` gives a function of one number. Python runs
 ``np.log``; what numba compiles calls NumPy's own inner loop for one element, so both have the same
-bits. ``log_of(x, out)`` does so for arrays of one axis, of whose operands some may be numbers, and
-``sum_of(x)`` adds one up. Numba is imported when the first of these is asked for, and is not needed
+bits. ``log_of(x, out)`` does so for arrays of one axis, of whose operands some may be numbers;
+``log_all(x)`` gives a new array with the bits that ``log`` has for each element, and ``sum_of(x)``
+adds one up. Numba is imported when the first of these is asked for, and is not needed
 for what Python runs.
 
 >>> import math
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.backends.ufunc_pointers import InnerLoop, inner_loop
+from tracegrad.backends.ufunc_pointers import InnerLoop, inner_loop, is_one_by_one
 
 DTYPES = ("float64", "float32")
 
@@ -41,12 +42,17 @@ SPECIAL = ("erf", "erfc", "expit", "gammaln", "log_ndtr", "ndtr")
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """The function of numbers, or (``log_of``) of arrays, which numba knows from here on."""
-    if name.removesuffix("_of") not in (*UNARY, *BINARY, *SPECIAL) and name not in WRITTEN:
+    """The function of numbers, or of arrays (``log_of``, ``log_all``), which numba knows then."""
+    if _base(name) not in (*UNARY, *BINARY, *SPECIAL) and name not in WRITTEN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not teach(name) and importlib.util.find_spec("numba"):
         raise AttributeError(f"NumPy's loops for {name!r} are not to be had")
     return plain(name)
+
+
+def _base(name: str) -> str:
+    """The ufunc of whose numbers, or arrays, a function is."""
+    return name.removesuffix("_of").removesuffix("_all")
 
 
 def _plain_quotient(a: Any, b: Any) -> Any:
@@ -59,9 +65,9 @@ def plain(name: str) -> Callable[..., Any]:
     """The function as Python runs it."""
     if name in WRITTEN:
         return WRITTEN[name]
-    base = name.removesuffix("_of")
-    ufunc = _ufunc(base)
-    made = (_of_arrays if base != name else _of_numbers)(ufunc, ufunc.nin == 1)
+    ufunc = _ufunc(_base(name))
+    kind = _of_all if name.endswith("_all") else _of_arrays if name.endswith("_of") else _of_numbers
+    made = kind(ufunc, ufunc.nin == 1)
     made.__name__ = made.__qualname__ = name
     return made
 
@@ -104,6 +110,23 @@ def _of_arrays(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
     return of_one if unary else of_two
 
 
+def _of_all(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
+    def all_of(*operands: Any) -> Any:
+        dtype = next(x.dtype for x in operands if isinstance(x, np.ndarray))
+        if is_one_by_one(ufunc, str(dtype)):
+            return ufunc(*operands)
+        each = zip(*np.broadcast_arrays(*operands), strict=True)
+        return np.array([ufunc(*numbers) for numbers in each], dtype)
+
+    def all_of_one(x: Any) -> Any:
+        return all_of(x)
+
+    def all_of_two(a: Any, b: Any) -> Any:
+        return all_of(a, b)
+
+    return all_of_one if unary else all_of_two
+
+
 @cache
 def teach(name: str) -> bool:
     """Has numba compile calls of a function as calls of NumPy's own loops.
@@ -120,8 +143,10 @@ def teach(name: str) -> bool:
     if name == "sum_of":
         loops = {dtype: loop for dtype, loop in _loops("add").items() if loop.adds_up()}
         teach_it = _teach_sums
+    elif name.endswith("_all"):
+        return _teach_all(_base(name))
     else:
-        loops = _loops(name.removesuffix("_of"))
+        loops = _loops(_base(name))
         teach_it = _teach_arrays if name.endswith("_of") else _teach_numbers
     if loops:
         teach_it(plain(name), loops)
@@ -249,6 +274,63 @@ def _call_of_arrays(context: Any, builder: Any, loop: InnerLoop, signature: Any,
     out = context.make_array(signature.args[-1])(context, builder, args[-1])
     length = builder.extract_value(out.shape, 0)
     _call(builder, loop, [place for place, _ in operands], length, [step for _, step in operands])
+
+
+def _teach_all(name: str) -> bool:
+    """Has numba compile calls for all elements as one call of a loop, where bits allow that."""
+    from numba import types
+    from numba.extending import overload, register_jitable
+
+    ufunc, alone, at_once = _ufunc(name), plain(name), plain(f"{name}_of")
+
+    def chosen(*operands: Any) -> Callable[..., Any] | None:
+        """What computes the function of these operands and an array of the result's shape."""
+        arrays = [x for x in operands if isinstance(x, types.Array)]
+        if not arrays:
+            return None
+        whole = is_one_by_one(ufunc, str(arrays[0].dtype))
+        return (whole_of if whole else each_of)[len(operands) - 1]
+
+    def whole_of_one(x, like):  # type: ignore[no-untyped-def]
+        out = np.empty_like(like)
+        at_once(x, out)
+        return out
+
+    def whole_of_two(a, b, like):  # type: ignore[no-untyped-def]
+        out = np.empty_like(like)
+        at_once(a, b, out)
+        return out
+
+    def each_of_one(x, like):  # type: ignore[no-untyped-def]
+        out = np.empty_like(like)
+        for i in range(out.size):
+            out[i] = alone(x[i])
+        return out
+
+    def each_of_two(a, b, like):  # type: ignore[no-untyped-def]
+        out = np.empty_like(like)
+        x, y = np.broadcast_to(a, out.shape), np.broadcast_to(b, out.shape)
+        for i in range(out.size):
+            out[i] = alone(x[i], y[i])
+        return out
+
+    whole_of = [register_jitable(f) for f in (whole_of_one, whole_of_two)]
+    each_of = [register_jitable(f) for f in (each_of_one, each_of_two)]
+
+    def one(x):  # type: ignore[no-untyped-def]
+        run = chosen(x)
+        return run and (lambda x: run(x, x))
+
+    def two(a, b):  # type: ignore[no-untyped-def]
+        run = chosen(a, b)
+        if isinstance(a, types.Array):
+            return run and (lambda a, b: run(a, b, a))
+        return run and (lambda a, b: run(a, b, b))
+
+    known = teach(name) and teach(f"{name}_of")
+    if known:
+        overload(plain(f"{name}_all"))(one if ufunc.nin == 1 else two)
+    return known
 
 
 def _place_and_step(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]:

@@ -121,6 +121,36 @@ def inner_loop(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
     return loop if address and _has_numpys_bits(ufunc, loop) else None
 
 
+@cache
+def is_one_by_one(ufunc: np.ufunc, dtype: str) -> bool:
+    """Whether a ufunc gives each element of an array the bits that it gives this number alone.
+
+    So it was for many values, and for arrays of all lengths up to some, wherever they begin.
+
+    >>> is_one_by_one(np.log, "float64")
+    True
+    """
+    rng = np.random.default_rng(0)
+    size = 2000
+    wide = rng.normal(size=(ufunc.nin, size)) * 10.0 ** rng.integers(-12, 12, (ufunc.nin, size))
+    wide[:, : size // 2] = rng.uniform(-1.0, 1.0, (ufunc.nin, size // 2))
+    wide[0, :9] = [0.0, -0.0, np.inf, -np.inf, np.nan, 710.0, -746.0, 88.8, np.pi]
+    arrays = list(wide.astype(dtype))
+    numbers = [0.0, 1.0, -1.0, 2.0, 0.5, np.inf] if ufunc.nin == 2 else []
+    with np.errstate(all="ignore"):
+        alone = np.array([ufunc(*each) for each in zip(*arrays, strict=True)], dtype)
+        for begin, end in [(0, size), *[(i % 9, i % 9 + i) for i in range(48)]]:
+            if not _same_bits(ufunc(*[a[begin:end] for a in arrays]), alone[begin:end]):
+                return False
+        few = arrays[0][:100]
+        for number in np.array(numbers, dtype):
+            for pair in (lambda x, n=number: (x, n)), (lambda x, n=number: (n, x)):
+                each = np.array([ufunc(*pair(x)) for x in few], dtype)
+                if not _same_bits(ufunc(*pair(few)), each):
+                    return False
+    return True
+
+
 def _has_numpys_bits(ufunc: np.ufunc, loop: InnerLoop) -> bool:
     """Whether the loop gives what the ufunc gives: on many values, and on one at a time."""
     arrays = _probes(loop)
