@@ -343,6 +343,15 @@ def test_float32_stays_float32():
     assert value.dtype == gradient.dtype == np.float32
 
 
+@pytest.mark.parametrize("deg", [False, True])
+@pytest.mark.parametrize("x", [-1.5, 0.0, -0.0, np.nan, [-1.0, 2.0]])
+def test_angles_of_real_numbers_have_their_dtype(x, deg):
+    x = np.array(x, np.float32)[()]
+    found, expected = tg.compile(np.angle, backend="jax")(x, deg), np.angle(x, deg)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_python_numbers_are_weak_and_their_gradients_are_not():
     x = draw((5,))[0].astype("float32")
 

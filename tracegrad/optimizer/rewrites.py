@@ -6,6 +6,7 @@ included. They are handed to ``codegen.optimize``.
 
 from __future__ import annotations
 
+import math
 from cmath import isfinite
 from collections.abc import Callable
 
@@ -539,6 +540,21 @@ def reciprocal_of_integers(r: Rewriter, call: Call) -> Value | None:
     return r.emit(ufuncs.where, is_one, x, zero)
 
 
+@on(ufuncs.angle_of)
+def angle_of_reals(r: Rewriter, call: Call) -> Value | None:
+    """The angle of real numbers: 0 or half a turn, in their dtype.
+
+    JAX gives float64 for one number of any dtype.
+    """
+    (x,) = call.operands
+    if kind(x.type.dtype) != "float":
+        return None
+    angle = r.emit(ufuncs.arctan2, r.make_number(0.0, weak("float")), x)
+    if not call.attribute("deg"):
+        return angle
+    return r.emit(ufuncs.multiply, angle, r.make_number(180 / math.pi, weak("float")))
+
+
 @on(contractions.matmul)
 def transposed_times_vector(r: Rewriter, call: Call) -> Value | None:
     """w.T @ x -> x @ w, and x @ w.T -> w @ x, of a vector: XLA would copy the matrix first."""
@@ -598,5 +614,6 @@ JAX_RULES: tuple[Rule, ...] = (
     *RULES,
     divided_by_zero,
     reciprocal_of_integers,
+    angle_of_reals,
     transposed_times_vector,
 )
