@@ -26,6 +26,7 @@ from tracegrad.ops.elementwise.ufuncs import conj
 from tracegrad.ops.repeated_cotangents import written_out
 from tracegrad.ops.shape.indexing import Scattered
 from tracegrad.ops.special_cotangents import Masked, Negated, Replaced
+from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.hooks import hook_name
 from tracegrad.tape.own_leaves import refuse_others
@@ -34,6 +35,7 @@ from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.coercion import array_for
 from tracegrad.tensors.devices import DeviceArray, move
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tensors.zero_dimensional import as_0d_array
 from tracegrad.values.dispatch import is_jax_array, is_number, shape_of
 
 
@@ -470,8 +472,7 @@ def backward(
         done = compiled_backward.run_matching(node, ct, free=not retain_graph)
         if done is not None:
             for leaf, array in done:
-                before: Any = leaf.grad
-                leaf.grad = wrap(array) if before is None else before + wrap(array)
+                _add(leaf, wrap(array))
             return
     nodes = gather([tensor])
     for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph, nodes).items():
@@ -497,13 +498,15 @@ def accumulate(tensor: Tensor, gradient: Any) -> None:
     """Adds a gradient, as `gradients` gives it, to ``tensor.grad``."""
     new = conjugate(gradient if type(gradient) is Tensor else wrap(gradient))
 
-    def add() -> Any:
-        tensor._grad = new if tensor._grad is None else tensor._grad + new
-
     if STATE.observer is None:
-        add()
+        _add(tensor, new)
     else:
-        STATE.observer("AccumulateGrad", add, (), {})
+        STATE.observer("AccumulateGrad", lambda: _add(tensor, new), (), {})
+
+
+def _add(leaf: Tensor, gradient: Tensor) -> None:
+    found = gradient if leaf._grad is None else leaf._grad + gradient
+    leaf._grad = as_0d_array(found) if is_own_leaf(leaf) else found  # `zero_` may write to it
 
 
 def conjugate(x: Any) -> Any:
