@@ -94,7 +94,7 @@ def run(
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
         walks, reached = _SEEN.get(key, (0, ()))
-        if len(steps) > _A_WALK * walks:
+        if not walks or len(steps) > _A_WALK * walks:
             found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
             _SEEN[key] = walks + 1, tuple(i for i, k in enumerate(wanted) if k in found)
             _bound(_SEEN)
