@@ -505,7 +505,8 @@ def accumulate(tensor: Tensor, gradient: Any) -> None:
 
 
 def _add(leaf: Tensor, gradient: Tensor) -> None:
-    found = gradient if leaf._grad is None else leaf._grad + gradient
+    before: Any = leaf._grad
+    found = gradient if before is None else before + gradient
     leaf._grad = as_0d_array(found) if is_own_leaf(leaf) else found  # `zero_` may write to it
 
 
