@@ -913,6 +913,8 @@ def picture(value: Any) -> Any:
             return value.bit_generator.state
         case int() | float() | str() | None | enum.Enum():
             return (type(value).__name__, repr(value))
+        case np.ufunc():  # has a state: its signature, once someone has asked for it
+            return repr(value)
         case _ if callable(value) and not hasattr(value, "__dict__"):
             return repr(value)
     return (type(value).__name__, [(k, picture(v)) for k, v in sorted(vars(value).items())])
