@@ -1412,6 +1412,15 @@ def auxiliary_argument(np):
     return loss
 
 
+@program(lambda draw, n=3: (draw(n, 2),), dict(n=1), has_aux=True)
+def part_of_what_is_compared_is_reported(np):
+    def loss(x):
+        s = np.sin(x)
+        return np.sum(np.maximum(s, 0.5)), (s[0, 1, ...],)
+
+    return loss
+
+
 @program(lambda draw, n=3: (draw(n), 3), dict(n=1))
 def integer_exponent(np):
     def loss(x, n):

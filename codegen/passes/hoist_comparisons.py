@@ -43,7 +43,9 @@ def hoist_comparisons(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             section = value.origin.section
             readers = [node for v in shown for node in graph.users.get(v, ()) if node not in later]
             if later and readers and all(_section(node) == section for node in readers):
-                before[max(readers, key=place.__getitem__)] = later
+                last = max(readers, key=place.__getitem__)
+                if place[last] < min(place[call] for call in later):
+                    before[last] = later
     return _moved(graph, before) if before else graph
 
 

@@ -697,6 +697,9 @@ def test_own_does_nothing_without_the_clients_ops():
         # nobody reads it before
         "%a = exp(%x)\n%y = sin(%x)\n%m = greater(%a, %c)  # backward:\n"
         "%b = where(%m, %x, %y)  # backward:\nreturn %y, %b",
+        # the forward reads it once more behind the comparison
+        "%a = exp(%x)\n%y = sin(%a)\n%m = greater(%a, %c)  # backward:\n"
+        "%b = where(%m, %x, %y)  # backward:\n%z = sin(%a)\nreturn %y, %b, %z",
     ],
 )
 def test_narrow_leaves_what_is_kept_anyway(lines):
