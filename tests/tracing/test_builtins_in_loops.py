@@ -141,6 +141,83 @@ PROGRAMS = [*LOOPS, *OTHERS]
 NAMES = [f.__name__ for f in PROGRAMS]
 
 
+def risen(u):
+    for k in range(9):
+        u = 0.7 * np.tanh(u) + 0.01 * k
+        if u > 0.6:
+            return u
+    return u * 2.0
+
+
+def sums_of_a_helper_in_turns(x):
+    s = 0.0
+    for t in range(len(x)):
+        s = 0.5 * s + sum(risen(x[t]) for _ in (1, 2))
+    return s
+
+
+def helper_mapped_in_turns(x):
+    s = 0.0
+    for t in range(len(x)):
+        s = 0.5 * s + list(map(risen, [x[t], x[t - 1]]))[1]
+    return s
+
+
+def dict_of_a_helper_in_turns(x):
+    s = 0.0
+    for t in range(len(x)):
+        s = 0.5 * s + dict((k, risen(x[t - k])) for k in range(2))[0]
+    return s
+
+
+def greatest_by_a_helper_in_turns(x):
+    s = 0.0
+    for t in range(len(x)):
+        s = 0.5 * s + max((x[t], x[t - 1]), key=risen)
+    return s
+
+
+class Risen:
+    def __new__(cls, u):
+        self = object.__new__(cls)
+        self.u = u
+        for k in range(9):
+            self.u = 0.7 * np.tanh(self.u) + 0.01 * k
+            if self.u > 0.6:
+                return self
+        return self
+
+
+def objects_made_in_turns(x):
+    s = 0.0
+    for t in range(len(x)):
+        s = 0.5 * s + Risen(x[t]).u
+    return s
+
+
+MIDWAY = [
+    *(sums_of_a_helper_in_turns, helper_mapped_in_turns, dict_of_a_helper_in_turns),
+    *(greatest_by_a_helper_in_turns, objects_made_in_turns),
+]
+"""What a turn calls returns to native code, which makes something else of it."""
+
+
+@pytest.mark.parametrize("function", MIDWAY, ids=[f.__name__ for f in MIDWAY])
+@pytest.mark.parametrize("last", [0.2, 1.9])
+def test_what_native_code_makes_of_results_in_turns(function, last, fresh_loops):
+    f, plain = tg.value_and_grad(function), tg.compile(function)
+    rising = np.concatenate([np.full(4, 0.1), np.linspace(-0.1, last, 6)])
+    for x in (rising, rising * 1.1, -rising):
+        assert_same_bits(plain(x), function(x))
+        assert_same_bits(split(f(x)), run_eagerly(function, (x,)))
+
+
+def test_sums_in_turns_stay_loops(fresh_loops):
+    f = tg.compile(sums_of_a_helper_in_turns)
+    f(np.concatenate([np.full(4, 0.1), np.linspace(-0.1, 1.9, 6)]))
+    assert len(f.source().splitlines()) < 100
+
+
 def arrays(count=3, size=12):
     random = np.random.default_rng(1)
     drawn = [random.normal(size=size) for _ in range(count)]

@@ -91,7 +91,7 @@ def call_special(m, found: Any, x: Any, *args: Any) -> Any:
     """Calls what `special` found."""
     if type(found) is FunctionType:
         return m.call_function(found, (x, *args), {})
-    value, owner = bound(m, found, x, m.type_of(x))
+    value, owner = m.midway(bound, m, found, x, m.type_of(x))
     return m.call(value, args if owner is ABSENT else (owner, *args), {})
 
 

@@ -70,17 +70,22 @@ for _function in (set, frozenset, zip, enumerate, bytes, bytearray):
     taking_iterables(_function, *((0,) if _function is not zip else ()))
 
 
+def of_list(function: Any, listed: Any, values: Any, rest: Any, named: Any) -> Any:
+    """What a function of all that a generator gives is, interpreted: no native code waits."""
+    return function(listed(values), *rest, **named)
+
+
 @replaces(list)
 def _(m, args, kwargs):
     if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
-        return m.consumed(args[0])
+        return m.at_last(m.consumed, args[0])
     return m.native(list, *[iterable(m, x) for x in args], **kwargs)
 
 
 @replaces(tuple)
 def _(m, args, kwargs):
     if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
-        args = (m.consumed(args[0]),)
+        return m.run_own(of_list, tuple, list, args[0], (), kwargs)
     return m.native(tuple, *[iterable(m, x) for x in args], **kwargs)
 
 
@@ -145,6 +150,8 @@ def plain_items(x: Any) -> bool:
 def _(m, args, kwargs):
     if not 1 <= len(args) <= 2 or plain_items(args[0]):
         return m.native(sum, *args, **kwargs)
+    if type(args[0]) is GENERATOR:
+        return m.run_own(of_list, sum, list, args[0], args[1:], kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
         return m.native(sum, *args, **kwargs)
@@ -177,6 +184,8 @@ def extreme(function: Any, symbol: str) -> None:
         unknown = set(kwargs) - {"key", "default"}
         if not args or unknown or (len(args) > 1 and default is not ABSENT):
             return m.native(function, *args, **kwargs)
+        if len(args) == 1 and type(args[0]) is GENERATOR:
+            return m.run_own(of_list, function, list, args[0], (), kwargs)
         if key is None and operators.all_plain(args) and (len(args) > 1 or plain_items(args[0])):
             return m.native(function, *args, **kwargs)
         if key is None:
@@ -300,6 +309,8 @@ def sort_key(m, values: list, key: Any) -> Any:
 def _(m, args, kwargs):
     if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
         return m.native(sorted, *args, **kwargs)
+    if type(args[0]) is GENERATOR:
+        return m.run_own(of_list, sorted, list, args[0], (), kwargs)
     values = m.consumed(args[0])
     key = sort_key(m, values, kwargs.get("key"))
     return m.native(sorted, values, key=key, reverse=kwargs.get("reverse", False))

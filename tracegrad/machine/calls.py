@@ -50,7 +50,7 @@ def call(m, callee: Any, args: Any, kwargs: dict) -> Any:
         return m.native(callee, *args, **kwargs)
     if type(method) is FunctionType:
         return m.call_function(method, (callee, *args), kwargs)
-    value, owner = bound(m, method, callee, m.type_of(callee))
+    value, owner = m.midway(bound, m, method, callee, m.type_of(callee))
     return call(m, value, args if owner is ABSENT else (owner, *args), kwargs)
 
 
@@ -58,7 +58,7 @@ def call_c(m, callee: Any, kind: type, args: Any, kwargs: dict) -> Any:
     """Calls a C function: the machine's own version of it where it calls back, else the gate."""
     replaced = m.replaced.get(id(callee))
     if replaced is not None:
-        return replaced(m, args, kwargs)
+        return m.midway(replaced, m, args, kwargs)
     if kind is BuiltinFunctionType or kind is MethodWrapperType:
         owner = callee.__self__
         if owner is not None and type(owner) is not ModuleType and not is_a(owner, type):
@@ -84,12 +84,12 @@ def call_class(m, cls: type, args: Any, kwargs: dict) -> Any:
     """`cls(*args, **kwargs)`: the metaclass's `__call__`, or an instance made."""
     replaced = m.replaced.get(id(cls))
     if replaced is not None:
-        return replaced(m, args, kwargs)
+        return m.midway(replaced, m, args, kwargs)
     meta = m.type_of(cls)
     if meta is not type:
         method = in_python(m, meta, "__call__")
         if method is not None:
-            value, owner = bound(m, method, cls, meta)
+            value, owner = m.midway(bound, m, method, cls, meta)
             return call(m, value, args if owner is ABSENT else (owner, *args), kwargs)
     elif id(cls) in PLAIN or not cls.__flags__ & HEAP_TYPE:
         return m.native(cls, *args, **kwargs)
@@ -117,8 +117,8 @@ def make_instance(m, cls: type, args: Any, kwargs: dict) -> Any:
             x = m.native(new, cls, *args, **kwargs)
     else:
         if type(new) is not FunctionType:
-            new = as_value(*bound(m, new, None, cls)) if not callable(new) else new
-        x = call(m, new, (cls, *args), kwargs)
+            new = as_value(*m.midway(bound, m, new, None, cls)) if not callable(new) else new
+        x = m.midway(call, m, new, (cls, *args), kwargs)
     kind = type(x)
     if kind is not cls:
         if not subclasses(cls, kind):
@@ -131,8 +131,9 @@ def make_instance(m, cls: type, args: Any, kwargs: dict) -> Any:
         return x
     if type(init) is FunctionType:
         return m.call_function(init, (x, *args), kwargs, x)
-    value, owner = bound(m, init, x, m.type_of(x))
-    return made(call(m, value, args if owner is ABSENT else (owner, *args), kwargs), x)
+    value, owner = m.midway(bound, m, init, x, m.type_of(x))
+    result = m.midway(call, m, value, args if owner is ABSENT else (owner, *args), kwargs)
+    return made(result, x)
 
 
 def made(result: Any, x: Any) -> Any:

@@ -53,7 +53,7 @@ class Frame:
 
     __slots__ = (
         *("back", "builtins", "closure", "code", "error", "fast", "function", "globals", "index"),
-        *("instead", "local", "machine", "names", "program", "stack"),
+        *("inside", "instead", "local", "machine", "names", "program", "stack"),
     )
 
     def __init__(
@@ -82,6 +82,7 @@ class Frame:
         self.error: BaseException | None = None
         self.local: dict | None = None  # what locals() returned
         self.instead: Any = ABSENT  # what the caller gets in place of the value returned
+        self.inside = 0  # how many native functions around it go on when it returns
 
     @property
     def offset(self) -> int:
@@ -92,6 +93,14 @@ class Frame:
     def line(self) -> int:
         """The line of the instruction."""
         return tracebacks.line_at(self.code, self.offset)
+
+    @property
+    def gives_result(self) -> bool:
+        """Whether what it returns is the result of the instruction that its caller stands at."""
+        back = self.back
+        if back is None or back.program.instructions[back.index].name not in CALLERS:
+            return False
+        return self.inside == back.inside
 
     def locals(self) -> dict[str, Any]:
         """The local variables that are set, by name."""
@@ -153,6 +162,7 @@ class Machine:
         self.handled = Handled()
         self.unwound: BaseException | None = None
         self.depth = 0
+        self.inside = 0  # how many native functions go on when what they have called returns
         self.limit = sys.getrecursionlimit()
         self.runs = 0
         self.thread = 0
@@ -260,7 +270,7 @@ class Machine:
         """Calls a function of Python: interpreted, or natively where that is refused."""
         replaced = self.replaced.get(id(function))
         if replaced is not None:
-            return replaced(self, args, kwargs)
+            return self.midway(replaced, self, args, kwargs)
         if not self.interprets(function):
             value = self.native(function, *args, **kwargs)
             return value if instead is ABSENT else calls.made(value, instead)
@@ -287,10 +297,27 @@ class Machine:
         frame.instead = instead
         return calls.made(run_frame(self, frame), instead)
 
+    def midway(self, function: Callable, *args: Any) -> Any:
+        """Calls a function in native code that goes on when what it calls of the user's returns."""
+        self.inside += 1
+        try:
+            return function(*args)
+        finally:
+            self.inside -= 1
+
+    def at_last(self, function: Callable, *args: Any) -> Any:
+        """Calls a function whose value is what the native code around returns at once."""
+        self.inside -= 1
+        try:
+            return function(*args)
+        finally:
+            self.inside += 1
+
     def run_own(self, function: FunctionType, *args: Any) -> Any:
         """Executes a function of the machine's own, for the instruction that the frame is at.
 
-        Each such place has code of its own, since loops are known by their code.
+        What it returns is that instruction's result. Each such place has code of its own, since
+        loops are known by their code.
         """
         code, at = function.__code__, self.frame
         if at is not None:
@@ -298,7 +325,8 @@ class Machine:
         program = program_of(code)
         fast = [*args, *[ABSENT] * (program.size - len(args))]
         names, builtins = function.__globals__, function.__builtins__
-        return run_frame(self, Frame(self, code, program, function, names, builtins, None, fast))
+        frame = Frame(self, code, program, function, names, builtins, None, fast)
+        return self.at_last(run_frame, self, frame)
 
     def consumed(self, x: Any) -> list[Any]:
         """All that an iterable gives, to one who goes through the whole of it at once."""
@@ -352,7 +380,7 @@ class Machine:
 
         def interpreted(*args: Any, **kwargs: Any) -> Any:
             if self.runs and self.thread == threading.get_ident():
-                value = calls.call(self, callee, *self.from_c(args, kwargs))
+                value = self.midway(calls.call, self, callee, *self.from_c(args, kwargs))
                 self.to_c(value, looks)
                 return value
             return callee(*args, **kwargs)
@@ -432,6 +460,7 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
     """Runs a frame from its index up to its return or yield; `error` is raised there first."""
     back = m.frame
     f.back = back
+    f.inside = m.inside
     m.depth += 1
     if m.depth > m.limit:
         m.depth -= 1

@@ -269,7 +269,7 @@ def get_item(m, x: Any, key: Any) -> Any:
         if is_a(x, defaultdict) and not m.native(operator.contains, x, key):
             factory = m.part(x, "default_factory", x.default_factory)
             if factory is not None:
-                value = m.call(factory, (), {})
+                value = m.midway(m.call, factory, (), {})
                 m.native(operator.setitem, x, key, value)
                 return value
     if id(cls) in m.opaque and special(m, key, "__index__") is not None:

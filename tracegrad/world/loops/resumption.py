@@ -1,9 +1,11 @@
 """Where frames stood at a look in a turn, to go on from there with the values of another turn.
 
-A `Seat` has the frames from that of the outermost loop to the one that looked. What they held is
-kept as forms: a Tensor that was recorded is known by its value in the graph; containers that a turn
-made are made again, around the values of now; iterators stand where they stood. What was there
-before the loop is the very same object. Where a frame holds something else, there is no seat.
+A `Seat` has the frames from that of the outermost loop to the one that looked; where native code
+between two of them makes something else of what the inner one returns (`sorted(key=f)`), from the
+inner one on. What they held is kept as forms: a Tensor that was recorded is known by its value in
+the graph; containers that a turn made are made again, around the values of now; iterators stand
+where they stood. What was there before the loop is the very same object. Where a frame holds
+something else, there is no seat.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Value
-from tracegrad.machine.frames import CALLERS, Frame
+from tracegrad.machine.frames import Frame
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
@@ -121,7 +123,8 @@ class Keeper:
 
     def __init__(self, loops: Any, heads: Collection[Head], frames: Sequence[Frame]) -> None:
         self.loops = loops
-        self.frames = frames  # the outermost first
+        begin = max((i for i, x in enumerate(frames) if i and not x.gives_result), default=0)
+        self.frames = frames[begin:]  # the outermost first
         self.heads = heads
         self.shown = {id(head.shown): head for head in heads if head.shown is not None}
         outermost = next(iter(heads))
@@ -145,8 +148,6 @@ class Keeper:
     def _places(self, stack: Sequence[Any], index: int) -> Iterator[Place]:
         for i, frame in enumerate(self.frames):
             inner = i + 1 == len(self.frames)
-            if not inner and frame.program.instructions[frame.index].name not in CALLERS:
-                raise Unknown
             if id(frame.function) in self.known or self.loops.world.is_outside(frame.function):
                 self.known.update(map(id, frame.closure or ()))
             at, held = (index, stack) if inner else (frame.index, frame.stack)
