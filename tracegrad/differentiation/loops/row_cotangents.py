@@ -285,8 +285,8 @@ def _along(call: Call) -> object:
         if index.windows or len(call.operands) != 3:
             raise _Other
         return call.attributes
-    numbers = {Slot(0): 3, Window(0, 1): 4}.get(items[-1]) if items else None
-    if numbers != len(call.operands):
+    given = {3: Slot(0), 4: Window(0, 1)}.get(len(call.operands))
+    if not items or given is None or items[-1] != given:
         raise _Other
     return len(items)
 
