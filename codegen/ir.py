@@ -459,6 +459,7 @@ class Frame:
     gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
     gives away: a call may overwrite it. `absent` are inputs, by position, that may be None.
     `arrays` are outputs without axes, in the structure `shape`, that are returned as arrays.
+    `remedy` ends what is raised where a look, or a loop, goes a way that the graph does not have.
     """
 
     parameters: tuple[str, ...]
@@ -472,6 +473,7 @@ class Frame:
     donated: tuple[str, ...] = ()
     absent: frozenset[int] = frozenset()
     arrays: frozenset[int] = frozenset()
+    remedy: str = ""
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,8 @@ class FunctionEmitter(Emitter):
             self._jump("break")
             return False
         if isinstance(block, Unseen):
-            message = f"{place(block.origin)}  this loop was never left at its end"
+            never = f"{place(block.origin)}  this loop was never left at its end"
+            message = f"{never}{self.graph.frame.remedy}"
             self.writer.line(f"raise LookupError({quote(message)})")
             return False
         if self.around and block in self.around[-1].merged:
@@ -294,7 +295,7 @@ class FunctionEmitter(Emitter):
                 self.writer.line("    pass")
         if not branch.complete:
             seen = " or ".join(map(repr, branch.outcomes))
-            message = f"{where}  was only ever {seen}"
+            message = f"{where}  was only ever {seen}{self.graph.frame.remedy}"
             if arrives:
                 self.writer.line("else:", branch.origin)
             indent = "    " * arrives

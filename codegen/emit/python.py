@@ -205,7 +205,7 @@ class Emitter:
             self._statement([f"{name} = {test}"], check.origin)
             self.checks.append(name)
             return
-        message = f"{where}  was only ever {check.outcome!r}"
+        message = f"{where}  was only ever {check.outcome!r}{self.graph.frame.remedy}"
         lines = [f"if {negated(test)}:", f"    raise LookupError({quote(message)})"]
         self._statement(lines, check.origin)
 

@@ -348,6 +348,19 @@ def test_looks_that_were_traced_branch_and_others_raise(tmp_path):
     assert f"test_export.py:{line}  if x[1] > 0:  (bool: True)" in g.__doc__
 
 
+def test_what_a_look_that_was_not_traced_asks_for_is_enough(tmp_path):
+    @tg.grad
+    def f(x):
+        return np.sum(x**2) if x[0] > 0 else np.sum(-x)
+
+    x = np.array([1.0, 2.0])
+    with pytest.raises(LookupError, match=r": export f again, with these arguments$"):
+        exported(f, tmp_path / "f.py", x)(-x)
+    g = exported(f, tmp_path / "g.py", -x)
+    for given in (x, -x):
+        assert_same_bits(g(given), f(given))
+
+
 def spent(amounts, limit):
     total = 0.0
     for amount in amounts:

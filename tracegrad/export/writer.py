@@ -195,7 +195,8 @@ class _File:
         self.captures = [self.names.wish(name) for name in graph.frame.captures]
         self.names.reserved |= set(self.captures)
         self.stored = self._stored()  # the variable of the file for each place, with its array
-        frame = graph.frame
+        self.remedy = f": export {self.name} again, with these arguments"
+        frame = replace(graph.frame, remedy=self.remedy)
         if callee.bound and not version.takes_leaves:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
@@ -561,7 +562,7 @@ class _File:
             texts = _looks(self.version)
             if _branched(self.version):  # one outcome stands for the looks of all paths
                 texts = [" or ".join(texts)]
-            messages = [f"{text}  was all that was traced" for text in texts]
+            messages = [f"{text}  was all that was traced{self.remedy}" for text in texts]
             self.functions["_expect_looks"] = LOOKS if _looks_itself(self.version) else SOUND
             lines.append(f"{outputs} = _expect_looks({outputs}, {looks}, {messages!r})")
         else:
