@@ -551,7 +551,10 @@ TURNS = {  # of the statement that meets x[12]: forward, and back
     in_steps: ("the turn of the loop where k is 12",) * 2,
     along_rows: ("the turn of the loop where i is 12",) * 2,
     while_counted: ("turn 13 of the loop", "a turn of the loop"),
-    inner: ("the turn of the loop where k is 12",) * 2,
+    inner: (
+        "the turn of the loop where k is 12, in the turn of the loop where i is 0",
+        "the turn of the loop where k is 12, in the backward of the turn of the loop where i is 8",
+    ),
 }
 
 
@@ -581,3 +584,28 @@ def test_a_value_is_named_before_the_derivatives_that_follow(checks: None) -> No
     assert told.value.section == "forward"
     with pytest.raises(FiniteError, match=r"divide gave inf .*backward"):
         tg.grad(f)(2.0, x)  # its value is not asked for
+
+
+def test_the_turns_of_all_loops_around_are_named(checks: None) -> None:
+    def f(w: Any, xs: Any) -> Any:
+        total = 0.0
+        for i in range(len(xs)):
+            h = w * xs[i]
+            for _j in range(20):
+                h = h - 0.1 * np.log(h)
+            total = total + h
+        return total
+
+    xs = np.linspace(0.5, 2.0, 40)
+    xs[7] = -1.0
+    with np.errstate(all="ignore"):
+        text = str(blame(tg.grad(f), 1.0, xs))
+    here, around = (f"in the turn of the loop where {name} is" for name in ("_j", "i"))
+    assert text.endswith(f"\n    {here} 0, {around} 7")
+
+
+def test_an_argument_is_bad_in_any_turn(checks: None) -> None:
+    xs = np.ones(30)
+    xs[12] = np.nan
+    text = str(blame(tg.grad(along_rows), xs))
+    assert text == "argument x is not finite: nan at [12]"

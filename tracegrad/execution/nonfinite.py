@@ -15,7 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Constant, Graph, Loop, Node, Origin, Trait, Value, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Call,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Trait,
+    Value,
+    inner_blocks,
+    walk,
+)
 from tracegrad import config
 from tracegrad.errors import FiniteError
 from tracegrad.execution.graph_interpreter import Turns, run_through
@@ -139,12 +152,7 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     turns: dict[object, Turns] = {}
     handed: dict[Value, Value] = {}
-    inside = {
-        call: node.label
-        for node in walk(graph.nodes)
-        if isinstance(node, Loop)
-        for call in walk(node.turn.nodes)
-    }
+    inside = _loops_around(graph)
     found: list[Call] = []
 
     def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
@@ -164,14 +172,52 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
         run_through(graph, inputs, step, turns, handed)
     except _Found:
         (call,) = found
-        if call not in inside:
+        if not inside[call]:
             return None
         search = _Search(graph, calls, values, handed)
         error = search.error([v for v in call.results if search.bad(v)])
-        turn = _turn(turns[inside[call]], [*turns.values()], call, [*calls.values()])
-        error.args = (f"{error.args[0]}\n    {turn}",)
+        if error.operation:  # an argument is bad in any turn
+            every, ran = [*turns.values()], [*calls.values()]
+            here, *around = [_turn(turns[x], every, call, ran) for x in reversed(inside[call])]
+            known = [text for text in around if not text.endswith(UNKNOWN_TURN)]
+            error.args = (f"{error.args[0]}\n    {', '.join([here, *known])}",)
         return error
     return None
+
+
+def _loops_around(graph: Graph) -> dict[Call, tuple[object, ...]]:
+    """The labels of the loops in whose turns each call runs, the outermost first.
+
+    What follows a loop stands in its turn, where that leaves it; no way leads from there to another
+    turn.
+    """
+    found: dict[Call, tuple[object, ...]] = {}
+
+    def reached(block: Block, known: Mapping[object, set[object]]) -> set[object]:
+        """The loops of which another turn may follow; `known` has that of the loops around."""
+        labels = {node.label for node in walk(block.nodes) if isinstance(node, Again)}
+        return labels.union(*(known.get(label, ()) for label in labels))
+
+    def note(block: Block, around: Sequence[object], known: Mapping[object, set[object]]) -> None:
+        again = reached(block, known)
+        here = tuple(label for label in around if label in again)
+        for node in block.nodes:
+            if isinstance(node, Call):
+                found[node] = here
+            elif isinstance(node, Loop):
+                after = set().union(*(reached(inner, known) for inner in node.blocks))
+                for inner in node.blocks:
+                    own = (*here, node.label) if inner is node.turn else here
+                    note(inner, own, {**known, node.label: after})
+            else:
+                for inner in inner_blocks(node):
+                    note(inner, here, known)
+
+    note(graph.block, (), {})
+    return found
+
+
+UNKNOWN_TURN = "a turn of the loop"
 
 
 def _turn(here: Turns, every: Sequence[Turns], call: Call, ran: Sequence[Call]) -> str:
@@ -188,7 +234,7 @@ def _turn(here: Turns, every: Sequence[Turns], call: Call, ran: Sequence[Call]) 
     ]
     number = _users_number(here, known[0]) if len(known) == 1 else None
     if number is None:
-        return f"{part} a turn of the loop"
+        return f"{part} {UNKNOWN_TURN}"
     assert known[0].loop.counter is not None
     name = known[0].loop.counter.index.origin.name
     shown = "the counter" if name == "_" else name  # i where it goes through rows
