@@ -347,12 +347,33 @@ def test_ints_that_vary_are_compiled_once_a_value():
 
 def test_past_the_bound_of_versions_ints_run_eagerly():
     made = tg.value_and_grad(lambda x, n: np.sum(x * n))
-    with pytest.warns(tg.errors.RecompileWarning, match=r"n was \d+, is \d+"):
+    with pytest.warns(tg.errors.RecompileWarning, match=r"n was \d+, is \d+.*np.int64\(n\)"):
         for n in range(1, 20 + tg.config.versions):
             value, gradient = made(X, n)
             assert_same_bits(value, np.sum(X * n))
             assert_same_bits(gradient, np.full(3, float(n)))
     assert made.cache_info().versions == tg.config.versions
+
+
+@pytest.mark.parametrize(("static", "times"), [((), 1), ("n", 0)])
+def test_numbers_that_choose_a_program_each_are_told_once(static, times):
+    batches = np.arange(60.0).reshape(20, 3)
+    made = tg.compile(lambda x, n: np.sum(x * batches[n]), static_argnames=static)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for n in range(20):
+            assert_same_bits(made(X, n), np.sum(X * batches[n]))
+    assert sum("values of n came, none of them twice" in str(w.message) for w in told) == times
+    assert len(told) == times
+
+
+def test_numbers_that_come_again_are_not_told():
+    made = tg.compile(lambda x, n: np.sum(x * n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(20):
+            made(X, n)
+            made(X, n)
 
 
 def test_ints_that_python_needs_stay_right():

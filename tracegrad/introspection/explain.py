@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from tracegrad.world.loops.unrolling_reasons import unrolled
 MOST_GUARDS = 40  # that a report lists
 FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
 FEWEST_TURNS = 10  # that make a loop the reason
+MOST_NUMBERS = 8  # each with a program, before it is told
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
 
 
@@ -67,6 +68,69 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
     if version.axes_in_order and not lie_in_order(arguments, version.axes_in_order):
         return "a matrix lies in memory in another order"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+OF_NUMBERS = (
+    "a whole number among the arguments is a setting, and each of its values has a program of its "
+    "own. Pass what it chooses, as a batch, or np.int64({0}) where it is only computed with"
+)
+
+
+def too_many(arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> str:
+    """What to say of a call for which there would be too many versions."""
+    return (
+        f"{len(versions)} versions were compiled and this call needs another "
+        f"({why(arguments, mode, versions, '')}); the function runs eagerly from here on. "
+        f"{_way_out(arguments, mode, versions)}"
+    )
+
+
+def _way_out(arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> str:
+    same_mode = [version for version in versions if version.mode is mode]
+    if same_mode and all(version.arguments.key != arguments.key for version in same_mode):
+        before = _nearest(same_mode, arguments)
+        places = {(leaf.parameter, leaf.path): leaf for leaf in before.leaves}
+        for leaf in arguments.leaves:
+            other = places.get((leaf.parameter, leaf.path))
+            if other is not None and other.kind != leaf.kind and _is_number(leaf):
+                text = OF_NUMBERS.format(arguments.text_of(leaf))
+                return text[0].upper() + text[1:]
+        return "Call it with arguments of fewer kinds"
+    return "State that differs on every call is the usual cause: pass it as an argument"
+
+
+def chosen_by_number(mode: Mode, versions: Sequence[Version], static: Collection[str]) -> str:
+    """What to say, once, where so many versions differ in one whole number, and none came again.
+
+    `static` are parameters of which the user has said so.
+    """
+    same_mode = [version for version in versions if version.mode is mode]
+    leaf, before = _number_of(same_mode[-MOST_NUMBERS:]), same_mode[:-1]
+    if leaf is None or _number_of(before[-MOST_NUMBERS:]) is not None:
+        return ""
+    arguments = same_mode[0].arguments
+    if arguments.parameters[leaf.parameter] in static:
+        return ""
+    text = arguments.text_of(leaf)
+    return f"{MOST_NUMBERS} values of {text} came, none of them twice; {OF_NUMBERS.format(text)}"
+
+
+def _number_of(versions: Sequence[Version]) -> Leaf | None:
+    """The whole number in which alone these many versions differ, each of another value."""
+    if len(versions) < MOST_NUMBERS or any(version.hits for version in versions):
+        return None
+    if len({version.arguments.parameters for version in versions}) > 1:
+        return None
+    leaves = zip(*(version.arguments.leaves for version in versions), strict=False)
+    differing = [found for found in leaves if len({leaf.kind for leaf in found}) > 1]
+    if len(differing) != 1 or not all(map(_is_number, differing[0])):
+        return None
+    distinct = len({leaf.kind for leaf in differing[0]}) == len(versions)
+    return differing[0][0] if distinct else None
+
+
+def _is_number(leaf: Leaf) -> bool:
+    return leaf.kind[0] == "static" and type(leaf.value) is int
 
 
 def _changed(guard: Guard) -> str:
@@ -168,8 +232,8 @@ def _kind(leaf: Leaf) -> str:
             return f"a {dtype} scalar"
         case ("number", kind):
             return f"a Python {kind}"
-        case ("static", _, value):
-            return repr(value)
+        case ("static", *_):
+            return _short(leaf.value)
         case ("unread", type() as given):
             return f"an unread {given.__name__}"
     return str(leaf.kind[0])

@@ -59,7 +59,7 @@ from tracegrad.errors import (
     warn_caller,
 )
 from tracegrad.execution.nonfinite import checking, is_finite, passed
-from tracegrad.introspection.explain import CacheInfo, why, why_slow
+from tracegrad.introspection.explain import CacheInfo, chosen_by_number, too_many, why, why_slow
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.concurrency import runs_of
 from tracegrad.runtime.thread_state import STATE
@@ -487,6 +487,8 @@ class Calling(BatchCalls, TensorCalls):
             self._keep(version, arguments, given)
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
+                if chosen := chosen_by_number(mode, self._every, self._static):
+                    warn_caller(f"{self.__name__}: {chosen}")
                 if self._budget.tells(took):
                     nodes = with_turns(run.trace.builder.nodes)
                     text = why_slow(self.__name__, took, nodes, run.trace.unrolled_because)
@@ -507,11 +509,7 @@ class Calling(BatchCalls, TensorCalls):
         if len(every) < config.versions or left:
             return False
         self._give_up(f"{len(every)} versions were compiled, and calls need others")
-        warn_caller(
-            f"{self.__name__}: {len(every)} versions were compiled and this call needs another "
-            f"({why(arguments, mode, every, '')}); the function runs eagerly from here on. State "
-            "that differs on every call is the usual cause: pass it as an argument"
-        )
+        warn_caller(f"{self.__name__}: {too_many(arguments, mode, every)}")
         return True
 
     def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
