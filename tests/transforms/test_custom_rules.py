@@ -75,6 +75,48 @@ def test_first_and_second_derivatives(either_way):
         assert_close(second(ruled)(X, Y), second(product)(X, Y), rtol=1e-12)
 
 
+def test_rules_get_arguments_that_are_left_to_their_defaults(either_way):
+    @tg.custom_vjp
+    def scaled(x, by=2.0, *, name="unused"):
+        return x * by
+
+    scaled.defvjp(lambda x, by: (x * by, by), lambda by, ct: (ct * by, None))
+    assert_close(tg.grad(lambda x: np.sum(scaled(x)))(X), np.full(2, 2.0), rtol=1e-15)
+    assert_close(tg.grad(lambda x: np.sum(scaled(x, by=3.0)))(X), np.full(2, 3.0), rtol=1e-15)
+    assert_close(tg.grad(lambda x: np.sum(scaled(by=4.0, x=x)))(X), np.full(2, 4.0), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("backward", "said"),
+    [
+        (lambda kept, ct: ct, "gave 1 cotangent for 2 arguments: it gives one each"),
+        (lambda kept, ct: (ct, ct, ct), "gave 3 cotangents for 2 arguments"),
+        (
+            lambda kept, ct: ({"a": ct}, np.ones((2, 3))),
+            r"of shape \(2, 3\) for argument 1, which has shape \(2,\)",
+        ),
+        (
+            lambda kept, ct: ({"a": np.ones(3)}, ct),
+            r"of shape \(3,\) for argument 0\['a'\], which has shape \(2,\)",
+        ),
+    ],
+)
+def test_what_a_rule_gives_is_held_against_its_arguments(either_way, backward, said):
+    @tg.custom_vjp
+    def added(p, x):
+        return p["a"] + x
+
+    added.defvjp(lambda p, x: (added(p, x), None), backward)
+    with pytest.raises(tg.errors.GradientError, match=said):
+        tg.grad(lambda p, x: np.sum(added(p, x)), argnums=(0, 1))({"a": X}, Y)
+
+
+@pytest.mark.parametrize("decorator", [tg.custom_vjp, tg.custom_jvp])
+def test_arguments_without_a_derivative_need_no_mark(decorator):
+    with pytest.raises(tg.errors.ArgumentError, match="no nondiff_argnums: the rule gets every"):
+        decorator(product, nondiff_argnums=(0,))
+
+
 def test_third_derivatives():
     def third(f):
         return tg.grad(tg.grad(tg.grad(lambda x: f(x, 2.0))))
@@ -192,7 +234,7 @@ def test_what_is_refused():
         tg.grad(lambda x: np.sum(bare(x, Y)))(X)
     wrong = tg.custom_vjp(product)
     wrong.defvjp(lambda x, y: (wrong(x, y), None), lambda kept, ct: (ct,))
-    with pytest.raises(tg.errors.GradientError, match="1 cotangents for 2 arguments"):
+    with pytest.raises(tg.errors.GradientError, match="1 cotangent for 2 arguments"):
         tg.grad(lambda x: np.sum(wrong(x, Y)))(X)
 
     def hides(x):

@@ -97,6 +97,12 @@ def _checked(cls: type[Any], ctx: FunctionCtx, returned: Any) -> list[Tensor | N
     return found
 
 
+def sums_to(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape may be summed over its axes to one of another shape."""
+    wide = (1,) * (len(shape) - len(wanted)) + wanted
+    return len(wide) == len(shape) and all(a in (1, b) for a, b in zip(wide, shape, strict=True))
+
+
 def _fitting(name: str, i: int, grad: Any, argument: Shape) -> Tensor | None:
     if grad is None or isinstance(grad, Tensor):
         tensor = grad
@@ -109,10 +115,7 @@ def _fitting(name: str, i: int, grad: Any, argument: Shape) -> Tensor | None:
         )
     if tensor is not None:
         shape, wanted = np.shape(tensor._array), tuple(argument.shape)
-        wide = (1,) * (len(shape) - len(wanted)) + wanted
-        if len(wide) != len(shape) or any(
-            a not in (1, b) for a, b in zip(wide, shape, strict=True)
-        ):
+        if not sums_to(shape, wanted):
             raise GradientError(
                 f"function {name} returned an invalid gradient at index {i}: got shape {shape} but "
                 f"expected a shape compatible with {wanted}"

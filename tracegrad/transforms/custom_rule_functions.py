@@ -17,13 +17,22 @@ import numpy as np
 
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
+from tracegrad.autograd.function_halves import sums_to
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden
-from tracegrad.values.pytree import Path, TreeSpec, flatten, leaf_paths, map_tree, unflatten
+from tracegrad.values.pytree import (
+    Path,
+    TreeSpec,
+    flatten,
+    leaf_paths,
+    map_tree,
+    path_text,
+    unflatten,
+)
 from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.untraced_world import interpreted
 
@@ -59,20 +68,28 @@ class Ruled:
 
     missing = ""  # what to do where it was not given
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
+        if settings:
+            raise ArgumentError(
+                f"{type(self).__name__} takes a function, and no {', '.join(settings)}: the rule "
+                "gets every argument, and gives None for one that has no derivative"
+            )
         if not callable(function):
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
         self._function = function
+        self._defaults = getattr(function, "__defaults__", None)  # rules get them as any argument
         self._follows(Rule(self._without, self._refuse), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         if not any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._function(*args, **kwargs)
-        if kwargs and self._by_position:
+        if self._by_position and (kwargs or self._defaults):
             bound = inspect.signature(self._function).bind(*args, **kwargs)
-            leaves, spec = flatten((bound.args, bound.kwargs))
+            bound.apply_defaults()
+            named = {name: value for name, value in bound.kwargs.items() if name in kwargs}
+            leaves, spec = flatten((bound.args, named))
         if STATE.trace is not None:
             refuse_hidden(self._users, STATE.trace, self.__name__)
         call = _Call(self.__name__, spec)
@@ -186,7 +203,7 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
             needs = ctx.needs_input_grad[1:]
             cotangent = unflatten(call.value, cts)
             returned = run(rule.backward, unflatten(spec, kept), cotangent, _asked(call, needs))
-            found = _by_leaf(call, returned, needs)
+            found = _by_leaf(call, returned, needs, ctx._inputs[1:])
         fresh = grads[call.count :]
         if any(g is not None for g in fresh):
             inputs = list(tensors)
@@ -257,14 +274,18 @@ def _asked(call: _Call, needs: Sequence[bool]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool]) -> list[Any]:
-    """One cotangent a leaf of the arguments, from what the user's rule gave."""
+def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool], shapes: Sequence[Any]) -> list[Any]:
+    """One cotangent a leaf of the arguments, from what the user's rule gave.
+
+    `shapes` are those of leaves that are arrays, None for others.
+    """
     positional, named = call.spec.children
     cts = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(cts) != len(positional.children):
         raise GradientError(
-            f"the rule for the derivative of {call.name} gave {len(cts)} cotangents for "
-            f"{len(positional.children)} arguments: it gives one each, None for none"
+            f"the rule for the derivative of {call.name} gave {_several(len(cts), 'cotangent')} "
+            f"for {_several(len(positional.children), 'argument')}: it gives one each, None for "
+            "none"
         )
     found: list[Any] = []
     for i, (ct, spec) in enumerate(zip(cts, positional.children, strict=True)):
@@ -278,7 +299,15 @@ def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool]) -> list[Any]:
                 f"the rule for the derivative of {call.name} gave {given} for argument {i}, which "
                 f"is {spec}"
             )
-        found += leaves
+        for leaf, path in zip(leaves, leaf_paths(spec), strict=True):
+            wanted, place = shapes[len(found)], path_text("", path)
+            given_shape = np.shape(_plain(leaf))
+            if wanted is not None and not sums_to(given_shape, tuple(wanted.shape)):
+                raise GradientError(
+                    f"the rule for the derivative of {call.name} gave a cotangent of shape "
+                    f"{given_shape} for argument {i}{place}, which has shape {tuple(wanted.shape)}"
+                )
+            found.append(leaf)
     rest = len(leaf_paths(named))
     if any(needs[len(found) :]):
         raise GradientError(
@@ -320,3 +349,7 @@ def _through_needed(
         pulled = dict(zip(asked, pull([_conjugate(ct) for ct in cts if ct is not None])))
     places = iter(range(len(inputs)))
     return [pulled.get(next(places)) if t else None for t in flags]
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
