@@ -674,9 +674,15 @@ WRITTEN = {
     ),
     "no_grad": MODE.format("no_grad", "no_grad"),
     "checkpoint": """
+        @overload
         def checkpoint(
             f: Callable[_P, _R], *, max_bytes: builtins.int | None = None
         ) -> Callable[_P, _R]: ...
+
+        @overload
+        def checkpoint(
+            f: None = None, *, max_bytes: builtins.int | None = None
+        ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
     """,
     "where": """
         @overload

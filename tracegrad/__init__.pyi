@@ -973,7 +973,14 @@ def ceil(x: ArrayLike, /) -> Any:
 
 cfloat: np.dtype[np.complex64]
 
-def checkpoint(f: Callable[_P, _R], *, max_bytes: builtins.int | None = None) -> Callable[_P, _R]:
+@overload
+def checkpoint(
+    f: Callable[_P, _R], *, max_bytes: builtins.int | None = None
+) -> Callable[_P, _R]: ...
+@overload
+def checkpoint(
+    f: None = None, *, max_bytes: builtins.int | None = None
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """The same function, whose intermediate values are computed again in the backward."""
 
 @overload

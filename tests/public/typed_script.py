@@ -127,6 +127,7 @@ def main() -> None:
     a, inverse = tg.linalg.cholesky(tg.eye(3) * 4.0), tg.linalg.inv(tg.eye(3))
     print((a @ inverse).numpy().dtype, tg.special.expit(tg.zeros(2)).tolist())
     print(Generator(0).normal(size=3).shape, tg.checkpoint(energy)(w).shape)
+    print(tg.checkpoint(max_bytes=1000)(energy)(w).shape)
     print(clipped(w).shape, Doubled.apply(tg.ones(2)).shape)
     print(tg.fft.fft(tg.ones(4)).real.sum(), tg.stack([a, inverse], axis=0).shape)
     print(predict(tg.ones(2, 3), tg.ones(3, 1)).device.type, tg.float32.itemsize)

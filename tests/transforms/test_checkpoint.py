@@ -220,6 +220,20 @@ def test_what_it_is_given():
         tg.checkpoint(3.0)
 
 
+def test_it_decorates_with_a_budget():
+    @tg.checkpoint(max_bytes=400)
+    def decayed(x):
+        for _ in range(50):
+            x = x - 0.1 * np.sin(x)
+        return np.sum(x)
+
+    f = tg.grad(decayed)
+    assert_same_bits(f(X[0]), tg.grad(decayed.__wrapped__)(X[0]))
+    assert "is kept what each of" in f.source(X[0])
+    with pytest.raises(tg.errors.ArgumentError, match="max_bytes"):
+        tg.checkpoint(max_bytes=-1)
+
+
 @pytest.mark.parametrize("max_bytes", [None, 1000])
 def test_arguments_keep_their_names(max_bytes):
     def simulated(rate, start, steps=3):

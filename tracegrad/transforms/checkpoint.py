@@ -26,7 +26,7 @@ from tracegrad.world.untraced_world import interpreted
 __all__ = ["checkpoint"]
 
 
-def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callable[..., Any]:
+def checkpoint(f: Callable[..., Any] | None = None, *, max_bytes: int | None = None) -> Any:
     """The same function, whose intermediate values are computed again in the backward.
 
     Time is exchanged for memory: a backward keeps what the function reads, not what it computes on
@@ -71,6 +71,8 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
     Training deep nets with sublinear memory cost.
     """
     check_bytes(max_bytes)
+    if f is None:
+        return functools.partial(checkpoint, max_bytes=max_bytes)
     if not callable(f):
         raise ArgumentError(f"expected a function, not {type(f).__name__}")
 
