@@ -87,5 +87,35 @@ __all__ = sorted(
 )
 
 
+_ELSEWHERE = {
+    "jit": "write tg.compile; gradients are compiled without it",
+    "lax": "write for, while and if, which stay what they are in the program; tg.stop_gradient",
+    "tree": "write a comprehension, {k: f(v) for k, v in params.items()}, or jax.tree.map; "
+    "tg.optim has updates of whole pytrees",
+    "remat": "write tg.checkpoint",
+    "make_jaxpr": "f.graph(x) is what was recorded, f.source(x) what runs",
+    "pmap": "JAX lays out arrays, and backend='jax' computes where they lie: the guide on meshes",
+    "debug": "print works in compiled functions",
+    "Array": "arrays are NumPy's, np.ndarray",
+    "numpy": "write import numpy as np; import tracegrad.numpy for code of HIPS autograd",
+    "scipy": "import tracegrad.scipy",
+    "func": "its functions are those of tracegrad itself: tg.grad, tg.vmap, tg.jvp",
+    "utils": "batches are slices of arrays; tg.checkpoint",
+    "save": "np.savez keeps arrays: the guide on saving",
+    "cuda": "x.to('cuda') moves a Tensor",
+    "FloatTensor": "write tg.tensor",
+    "Module": "a model is a class of your own that holds Tensors: the guide on training loops",
+    "DataLoader": "batches are slices of arrays",
+}
+_ELSEWHERE |= {"tree_util": _ELSEWHERE["tree"], "tree_map": _ELSEWHERE["tree"]}
+_ELSEWHERE |= {"device_put": _ELSEWHERE["pmap"], "sharding": _ELSEWHERE["pmap"]}
+
+
+def __getattr__(name: str) -> object:
+    """Says what stands for a name of JAX or PyTorch; nothing is found that is not there."""
+    instead = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'tracegrad' has no attribute {name!r}{instead}")
+
+
 def __dir__() -> "list[str]":
     return [*__all__, "__version__", "__array_api_version__", "__doc__"]

@@ -354,6 +354,15 @@ def _tensor(tensor: Any, requires_grad: bool, device: Any) -> Any:
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def __getattr__(name: str) -> object:
+    """Says what stands for the keys of JAX; nothing is found that is not there."""
+    keys = name in ("PRNGKey", "key", "split", "fold_in")
+    instead = ": tg.random.Generator(seed) moves on at each draw; KeyGenerator draws by JAX's keys"
+    raise AttributeError(
+        f"module 'tracegrad.random' has no attribute {name!r}{instead if keys else ''}"
+    )
+
+
 __all__ = [
     "manual_seed",
     "normal",

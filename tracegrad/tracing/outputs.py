@@ -196,7 +196,7 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                 raise ArgumentError(
                     f"argument {text} is to be differentiated but is {leaf.value!r} of type "
                     f"{type(leaf.value).__name__}: pass a float or an array of floats"
-                    + (f", {text}={float(leaf.value)}" if isinstance(leaf.value, int) else "")
+                    + _remedy(text, leaf.value)
                 )
             dtype = str(leaf.kind[1])
             if dtype not in ("float", "complex") and not is_inexact(dtype):
@@ -211,6 +211,15 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                 )
         leaves += found
     return leaves
+
+
+def _remedy(text: str, value: Any) -> str:
+    """What to pass in the place of something that has no gradient, as far as that is known."""
+    if isinstance(value, int):
+        return f", {text}={float(value)}"
+    if value is None or isinstance(value, str | bytes):
+        return ""
+    return ", or a dictionary or dataclass that holds arrays of floats"
 
 
 def is_carried(leaf: Leaf) -> bool:
