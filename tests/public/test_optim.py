@@ -469,6 +469,16 @@ def test_pure_takes_pytrees_and_changes_nothing() -> None:
     assert int(new_state["step"]) == 1
 
 
+def test_pure_state_of_jax_arrays_lies_as_they_do() -> None:
+    jax = pytest.importorskip("jax")
+    params = {"w": jax.device_put(np.ones((2, 3), np.float32)), "b": np.zeros(2)}
+    state = tg.optim.adam(lr=0.1)[0](params)
+    kept = state["exp_avg"]
+    assert isinstance(kept["w"], jax.Array) and kept["w"].sharding == params["w"].sharding
+    assert kept["w"].dtype == np.float32 and not kept["w"].any()
+    assert type(kept["b"]) is np.ndarray
+
+
 def test_pure_refuses_another_structure() -> None:
     init, update = optim.adam()
     with pytest.raises(TypeError, match="'b'"):

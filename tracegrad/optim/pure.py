@@ -13,6 +13,8 @@ import numpy as np
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.optim.update_rules import RULES, Rule, check
+from tracegrad.tensors.devices import zeros_beside
+from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import TreeSpec, flatten, map_tree, unflatten
 
 Rate = float | Callable[[Any], Any]
@@ -24,7 +26,7 @@ class Pure(NamedTuple):
 
     ``init(params)`` gives the state; ``update(params, grads, state)`` gives the next params and
     state. The state is a dict: ``"step"``, the number of updates made, and a tree like params for
-    each array that the rule keeps.
+    each array that the rule keeps. Of arrays of JAX these lie on their devices, as they do.
     """
 
     init: Callable[[Any], dict[str, Any]]
@@ -63,7 +65,7 @@ def _moving(p: Any) -> Any:
 
 def _zeros(p: Any) -> Any:
     """Zeros like p; of a scalar a scalar, as compiled functions return, so types stay the same."""
-    zeros = zeros_of(p)
+    zeros = zeros_beside(p) if is_jax_array(p) else zeros_of(p)
     return zeros[()] if isinstance(p, np.generic) else zeros
 
 

@@ -577,6 +577,11 @@ def _in_jax(compute: Callable[[], Any], arrays: Sequence[Any] = ()) -> Any:
     return _wrapped(result)
 
 
+def zeros_beside(x: Any) -> Any:
+    """Zeros like an array of JAX, on its devices and laid out there as it is."""
+    return bare(_in_jax(lambda: _jax().numpy.zeros_like(x), (DeviceArray(x),)))
+
+
 def _wrapped(x: Any) -> Any:
     return DeviceArray(x) if isinstance(x, _jax().Array) else x
 
