@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.errors import ShapeError
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import copy as copy_of
+from tracegrad.ops.shape.grids_and_blocks import resize
 from tracegrad.ops.shape.indexing import getitem, setitem
-from tracegrad.ops.shape.reshaping import ravel, reshape_to
-from tracegrad.values.dispatch import shape_of
+from tracegrad.ops.shape.reshaping import length_of, ravel, reshape_to
+from tracegrad.values.dispatch import ndim_of, shape_of
 
 
 class Flat:
@@ -37,7 +40,17 @@ class Flat:
         return copy_of(found) if is_view else found  # NumPy gives a slice memory of its own
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        written = setitem(ravel(self.base), key, value)
+        """Writes the elements of `value`, row after row and from the start again."""
+        flat, value = ravel(self.base), as_array(value)
+        if ndim_of(value):
+            place = getitem(flat, key)
+            if not ndim_of(place):
+                raise ShapeError("one element of `flat` takes one number")
+            if shape_of(place) != shape_of(value):
+                if not all(length_of(value, axis) for axis in range(ndim_of(value))):
+                    return
+                value = resize(value, (length_of(place, 0),))
+        written = setitem(flat, key, value)
         self.base[...] = reshape_to(written, shape=shape_of(self.base))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Trait
+from codegen.sizes import Dim
 from codegen.spelling import Subscript
 from tracegrad import random
 from tracegrad.errors import DTypeError, GradientError, ShapeError
@@ -72,7 +73,7 @@ from tracegrad.tensors.refused_writes import (
     refuse_unrecorded,
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
-from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
+from tracegrad.values.dispatch import dtype_of, is_weak, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
 
@@ -130,9 +131,16 @@ def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
     )
 
 
+def stay_equal(one: Sequence[Dim], other: Sequence[Dim], result: Any) -> bool:
+    """Whether two shapes are equal; where `result` is traced, in every call of the program."""
+    trace: Any = result._traced[0] if result._is_traced else None
+    same = operator.eq if trace is None else trace.sizes.same
+    return len(one) == len(other) and all(map(same, one, other))
+
+
 def _fitted(tensor: Tensor, result: Any) -> Any:
     """The result in the Tensor's dtype; raises when its shape, or its kind of dtype, is another."""
-    if ndim_of(result) != ndim_of(tensor) or np.shape(result._array) != np.shape(tensor._array):
+    if not stay_equal(shape_of(result), shape_of(tensor), result):
         raise ShapeError(
             f"a result of shape {np.shape(result._array)} does not fit in place into a Tensor of "
             f"shape {np.shape(tensor._array)}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.errors import ArgumentError
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import powers
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.elementwise.python_numbers import as_python_number
@@ -32,6 +33,7 @@ from tracegrad.values.dispatch import (
     is_number,
     is_scalar,
     is_weak,
+    ndim_of,
 )
 
 # -- operators ----------------------------------------------------------------------------------
@@ -276,6 +278,14 @@ def _fill(x: Tensor, value: Any) -> None:
     x[...] = value  # type: ignore[index]
 
 
+def _fill_flat(x: Tensor, value: Any) -> None:
+    """``x.flat = value``: the elements one after the other, from the start again."""
+    if ndim_of(as_array(value)):
+        Flat(x)[:] = value
+    else:
+        _fill(x, value)
+
+
 def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     """The elements in order along an axis; in functions of arrays written in place, as NumPy's."""
     return _in_place(x, sorting.sort(x, *args, **kwargs))
@@ -331,7 +341,7 @@ OWN: dict[str, Any] = {
     "conjugate": _conj,
     "dim": lambda x: x.ndim,
     "fill": _fill,
-    "flat": property(Flat, lambda x, value: _fill(x, value)),
+    "flat": property(Flat, lambda x, value: _fill_flat(x, value)),
     "imag": property(_imag, lambda x, value: ew.imag(x).fill(value)),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),

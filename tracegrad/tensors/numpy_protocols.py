@@ -28,11 +28,11 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import memory_shown, register
 from tracegrad.tensors import array_functions, type_info
 from tracegrad.tensors.devices import DeviceArray
-from tracegrad.tensors.inplace import update
+from tracegrad.tensors.inplace import stay_equal, update
 from tracegrad.tensors.tensor import Tensor, written_into_plain
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
-from tracegrad.values.dispatch import dtype_of, is_scalar
+from tracegrad.values.dispatch import dtype_of, is_scalar, shape_of
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -77,7 +77,8 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     given = _spoken(kwargs)
     if _writes_numbers(method, operands, given):
         plain = [x._array if type(x) is Tensor else x for x in operands]
-        return getattr(ufunc, method)(*plain, **kwargs)
+        named = {n: x._array if type(x) is Tensor else x for n, x in kwargs.items()}
+        return getattr(ufunc, method)(*plain, **named)
     if method == "__call__" and given.get("dtype") is not None:
         casting = kwargs.get("casting", "same_kind")
         operands = _cast(ufunc, operands, np.dtype(given.pop("dtype")), casting)
@@ -109,7 +110,7 @@ def _writes_numbers(method: str, operands: list[Any], given: dict[str, Any]) -> 
     """Whether an array of NumPy's is written to, of Tensors that have no gradient to lose."""
     out = operands[:1] if method == "at" else given.get("out")
     outs = [x for x in (out if isinstance(out, tuple | list) else (out,)) if x is not None]
-    tensors = [x for x in operands if type(x) is Tensor]
+    tensors = [x for x in (*operands, given.get("where")) if type(x) is Tensor]
     return (
         bool(outs)
         and all(type(x) is np.ndarray for x in outs)
@@ -126,22 +127,27 @@ def _written_out(
     outs = outs if isinstance(outs, tuple) else (outs,)
     found = _array_ufunc(self, ufunc, method, *operands, **given)
     results = found if isinstance(found, tuple) else (found,)
+    broadcasts = method == "__call__" and ufunc.signature is None
     written = [
-        result if out is None else _write_into(out, result, mask)
+        result if out is None else _write_into(out, result, broadcasts, mask)
         for out, result in zip(outs, results, strict=True)
     ]
     return tuple(written) if isinstance(found, tuple) else written[0]
 
 
-def _write_into(out: Any, result: Any, mask: Any = True) -> Any:
-    """The Tensor `out`, which now holds the result (where the mask is true)."""
+def _write_into(out: Any, result: Any, broadcasts: bool, mask: Any = True) -> Any:
+    """The Tensor `out`, which now holds the result (where the mask is true).
+
+    Where the function does not broadcast to `out`, the shapes are equal.
+    """
     if not isinstance(out, Tensor):
         raise written_into_plain()
     result = array_functions.asarray(result)
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise DTypeError(f"out= of dtype {out.dtype} cannot hold a result of {result.dtype}")
     shape = np.shape(out._array)
-    if np.broadcast_shapes(np.shape(result._array), shape) != shape:
+    fits = np.broadcast_shapes(np.shape(result._array), shape) == shape
+    if not fits or not (broadcasts or stay_equal(shape_of(result), shape_of(out), result)):
         raise ShapeError(
             f"out= of shape {shape} cannot hold a result of shape {np.shape(result._array)}"
         )
@@ -296,6 +302,12 @@ PLAIN = frozenset(
 """Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
 
 
+BROADCAST_TO_OUT = frozenset(
+    ["choose", "clip", "einsum", "nanpercentile", "nanquantile", "outer", "percentile", "quantile"]
+)
+"""Functions, beside ufuncs, whose result may have fewer or shorter axes than ``out=``."""
+
+
 CONTAINERS: dict[str, type] = {
     **dict.fromkeys(["broadcast_arrays", "meshgrid"], tuple),
     **dict.fromkeys(["array_split", "dsplit", "hsplit", "split", "vsplit"], list),
@@ -318,7 +330,7 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     out = given.pop("out", None)
     found = _call(shown, function, args, _renamed(func, function, given))
     if out is not None:
-        return _write_into(out, found)
+        return _write_into(out, found, not module and name in BROADCAST_TO_OUT)
     if name not in LOOKS:
         found = as_of_function(name, found, args[0] if args else None)
     return CONTAINERS[name](found) if name in CONTAINERS else found

@@ -68,7 +68,7 @@ def received(
 ) -> tuple[Any, Operands, Keywords]:
     """An operation that writes recorded values to an array: on a Tensor in its place."""
     out = keywords.get("out")
-    if out is not None and any(map(holds_recorded, operands)):
+    if out is not None and any(map(holds_recorded, (*operands, keywords.get("where")))):
         several = out if type(out) is tuple else (out,)
         made = tuple([_plain_swapped(world, x) for x in several])
         keywords = {**keywords, "out": made if type(out) is tuple else made[0]}

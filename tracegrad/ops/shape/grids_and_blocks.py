@@ -484,6 +484,11 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     dst[...] = src if where is True else _chosen(where, src, dst)
 
 
+def _count(x: Any) -> int:
+    """The number of elements, which is looked at."""
+    return math.prod([length_of(x, axis) for axis in range(ndim_of(x))])
+
+
 def _chosen(mask: Any, a: Any, b: Any) -> Any:
     return where(as_array(mask), a, b)
 
@@ -492,6 +497,8 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
     """Writes into the Tensor `x`, where `mask` is true, what `values`, repeated, has there."""
     values = as_array(values)
     if ndim_of(values) and shape_of(values) != shape_of(x):
+        if not _count(values):
+            return
         values = resize(values, tuple(length_of(x, i) for i in range(ndim_of(x))))
     x[...] = _chosen(mask, values, x)
 
@@ -501,6 +508,8 @@ def place(x: Any, mask: Any, vals: Any) -> None:
     places = nonzero(ravel(as_array(mask)))[0]
     count = length_of(places, 0)
     if count:
+        if not _count(as_array(vals)):
+            raise ShapeError("place: cannot insert from an empty array")
         written = setitem(ravel(x), places, resize(ravel(as_array(vals)), (count,)))
         x[...] = reshape_to(written, shape=shape_of(x))
 
@@ -511,6 +520,8 @@ def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v")
     places = as_array(ind)
     if ndim_of(v) and shape_of(v) != shape_of(places):
+        if not _count(v):
+            return
         v = resize(v, tuple(length_of(places, axis) for axis in range(ndim_of(places))))
     if ndim_of(x) == 1:
         x[places] = v
