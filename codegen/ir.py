@@ -44,6 +44,7 @@ class Trait(Enum):
     COPY = "copy"  # same values in fresh memory
     PLACES = "places"  # puts elements of its operands into a new array, wherever they lie in memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
+    NUMERIC = "numeric"  # bools among its operands are numbers, 0 and 1, and no masks
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes

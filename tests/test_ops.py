@@ -1,7 +1,7 @@
 """Every op of the table is tried because it is in the table.
 
 Values against NumPy, types against type rules, derivatives against differences and against JAX,
-second derivatives, dtypes, broadcasting, empty and non-contiguous operands, both targets.
+second derivatives, dtypes, broadcasting, empty and non-contiguous operands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from checks import (
 )
 from samples.sampling import (
     CLOSE,
+    DERIVED_OTHERWISE,
     DTYPES,
     GENERATORS,
     HERMITIAN,
@@ -491,7 +492,7 @@ def jax_of(op: OpRecord, tried: Sequence[Sample]) -> list[tuple[list[Any], list[
 
 def for_jax(op: OpRecord, dtype: str, most: int) -> list[Sample]:
     """What to try in one dtype: a few samples of those that NumPy takes."""
-    if (op.name, dtype) in NOT_IN_JAX:
+    if (op.name, dtype) in {**NOT_IN_JAX, **DERIVED_OTHERWISE}:
         return []
     tried = [s for s in samples(op, dtype) if takes(op, s)]
     return list(spread(tried, 3 if is_elementwise(op) else most))
@@ -507,6 +508,20 @@ def test_against_jax(op, few):
     pytest.importorskip("jax")
     tried = [*few(for_jax(op, "float64", 4), 2)]
     tried += few(for_jax(op, "complex128", 2) or for_jax(op, "int64", 2), 1)
+    assert_as_jax(op, tried)
+
+
+@pytest.mark.parametrize("name, dtype", DERIVED_OTHERWISE)
+def test_what_jax_derives_otherwise(name, dtype):
+    """An entry that says nothing is to go."""
+    pytest.importorskip("jax")
+    op = TABLE[name]
+    tried = [s for s in samples(op, dtype) if takes(op, s)]
+    with pytest.raises((AssertionError, NotImplementedError, ValueError)):
+        assert_as_jax(op, tried)
+
+
+def assert_as_jax(op: OpRecord, tried: Sequence[Sample]) -> None:
     for sample, (values, gradients) in zip(tried, jax_of(op, tried), strict=True):
         expected = on_numpy(op, sample)
         several = list(expected) if isinstance(expected, tuple | list) else [expected]
@@ -518,26 +533,6 @@ def test_against_jax(op, few):
             if op.domain in HERMITIAN:
                 wanted = list(map(hermitian, wanted))
             assert_close(found, wanted, 1e-10, atol=1e-12, what=f"gradient {sample}")
-
-
-@pytest.mark.sampled(7, 3)
-@every_op
-def test_the_jax_backend_has_numpys_dtypes(op):
-    pytest.importorskip("jax")
-    dtypes = [dtype for dtype in DTYPES if (op.name, dtype) not in NOT_IN_JAX]
-    tried = [s for dtype in dtypes for s in samples(op, dtype)[:1] if takes(op, s)]
-    tried = [s for s in tried if leaves(on_numpy(op, s))[0].dtype != np.float16]
-
-    def f(xs, rests):
-        pairs = zip(tried, xs, rests, strict=True)
-        return [as_function(op, sample)(x, rest) for sample, x, rest in pairs]
-
-    xs, rests = zip(*map(separated, tried), strict=True)
-    for sample, results in zip(tried, tg.compile(f, backend="jax")(xs, rests), strict=True):
-        for found, expected in zip(leaves(results), leaves(on_numpy(op, sample)), strict=True):
-            expected, found = np.asarray(expected), np.asarray(found)
-            assert (found.dtype, found.shape) == (expected.dtype, expected.shape), str(sample)
-            assert_close(found, expected, 1e-5, atol=1e-6, what=str(sample))
 
 
 def test_draws_are_deterministic():

@@ -8,12 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from codegen.emit.target import Target
+from codegen.emit.target import Casts, Target
 from codegen.ir import Again, Call, Graph, Join, Loop, Trait, Value, walk
-from codegen.types import KINDS, LIST, ArrayType, bits, is_inexact, kind, promote
+from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote
 
 
-def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
+def casts(call: Call, printed: Sequence[ArrayType]) -> Casts:
+    """The operands that must be cast for the result to be NumPy's.
+
+    Those that decide its dtype (`_promotions`), and bools that become floats in it: XLA takes
+    ``mask * x`` for ``where(mask, x, 0)``, which is 0 where NumPy gives ``0 * nan``. It does not
+    where the mask was an integer before::
+
+        bool[n] * float64[n]        m.astype(jnp.int8) * x
+        bool[n] as float64          m.astype(jnp.int8).astype(jnp.float64)
+    """
+    found: dict[int, Sequence[str]] = {
+        i: (dtype,) for i, dtype in _promotions(call, printed).items()
+    }
+    if not is_inexact(call.results[0].type.dtype):
+        return found
+    if Trait.NUMERIC in call.op.traits:
+        numbers = range(len(printed))
+    elif Trait.UPDATE in call.op.traits and LIST not in printed:
+        numbers = range(1, 2)
+    else:
+        return found
+    masks = [i for i in numbers if kind(printed[i].dtype) == "bool" and not printed[i].weak]
+    return {**found, **{i: ("int8", *found.get(i, ())) for i in masks}}
+
+
+def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     """The operands that must be cast for the result to have its dtype, and to which dtype.
 
     `printed` are the operands' types as JAX will see them: a number that is printed as a literal is
@@ -70,7 +95,8 @@ def _computed_in(call: Call) -> str | None:
         return result if running and len(call.operands) == 1 else None
     if result == "bool":
         return common  # comparisons
-    return result if KINDS.index(kind(result)) >= KINDS.index(kind(common)) else None
+    reached = promote([ArrayType(result), ArrayType(common)])[0] == result
+    return result if reached else None  # a count of bits is no integer of its operand's
 
 
 def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:

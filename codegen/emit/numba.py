@@ -16,7 +16,7 @@ from codegen.emit.control_flow import FunctionEmitter
 from codegen.emit.elements import BINARY, FLOATS, NUMBERS, UNARY
 from codegen.emit.loop_analysis import range_text
 from codegen.emit.numpy import NUMPY
-from codegen.emit.target import Kernel, Target
+from codegen.emit.target import Casts, Kernel, Target
 from codegen.emit.writer import Writer
 from codegen.ir import (
     Again,
@@ -41,11 +41,11 @@ from codegen.types import LIST, ArrayType, kind, promote
 NUMBA = replace(NUMPY, name="numba", spelled_as="numpy", kernels=True)
 
 
-def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
+def casts(call: Call, printed: Sequence[ArrayType]) -> Casts:
     """Python's numbers beside float32, which numba would compute with as float64."""
     if Trait.ELEMENTWISE not in call.op.traits or not _is_narrow(call):
         return {}
-    return {i: "float32" for i, type in enumerate(printed) if type.weak}
+    return {i: ("float32",) for i, type in enumerate(printed) if type.weak}
 
 
 def _is_narrow(call: Call) -> bool:

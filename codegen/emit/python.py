@@ -511,11 +511,12 @@ class Emitter:
             self._read(value, self.left.get(value, 0) - count)
             fragment = shown.fragment
             if i in strong or (i in casts and value in self.python_numbers):
-                dtype = casts.get(i, value.type.dtype)
+                *_, dtype = casts.get(i, (value.type.dtype,))
                 fragment = self._typed(ArrayType(dtype), fragment)
             elif i in casts:
-                dtype_text, _ = self._attribute(casts[i])
-                fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
+                for dtype in casts[i]:
+                    dtype_text, _ = self._attribute(dtype)
+                    fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             elif self.constants and value in self.literals:
                 fragment = self.constants.beside(call, spelling, self.literals, i, fragment)
             fragments.append(fragment)

@@ -26,6 +26,9 @@ from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
 from codegen.types import ArrayType, kind
 
+Casts = Mapping[int, Sequence[str]]
+"""Operands by their places, and the dtypes that each is cast to, one after the other."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -43,7 +46,7 @@ class Target:
     constants: bool = False  # literals beside arrays are loaded as arrays
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
-    casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
+    casts: Callable[[Call, Sequence[ArrayType]], Casts] = lambda call, printed: {}
     strong_numbers: Callable[[Graph], frozenset[Value]] = lambda graph: frozenset()
     """Python numbers that have a dtype in this target."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from samples.sampling import NOT_IN_JAX, REFERENCES, Draw, Sample, samples_of
+from samples.sampling import REFERENCES, Draw, Sample, samples_of
 
 
 @samples_of("interp")
@@ -33,5 +33,3 @@ def _convolve_inside(draw: Draw) -> Iterator[Sample]:
 
 
 REFERENCES["convolve_inside"] = lambda a, v: np.convolve(a, v, "valid")
-NOT_IN_JAX["convolve", "bool"] = "NumPy adds bools as or, JAX convolves numbers"
-NOT_IN_JAX["convolve_inside", "bool"] = NOT_IN_JAX["convolve", "bool"]

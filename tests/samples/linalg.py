@@ -8,7 +8,7 @@ import numpy as np
 
 from samples.sampling import (
     CLOSE,
-    NOT_IN_JAX,
+    DERIVED_OTHERWISE,
     PHASE_FREE,
     REFERENCES,
     TOGETHER,
@@ -242,9 +242,7 @@ del REFERENCES["pinv"]
 CLOSE["pinv"] = lambda x, rcond: np.linalg.pinv(x)
 TOGETHER["cofactors"] = "its first operand is computed from the second"
 PHASE_FREE.update({"eigh", "svd"})
-NOT_IN_JAX["svd", "complex128"] = "JAX fixes the phases, which are free, in another way"
-NOT_IN_JAX["eig", "float32"] = "the signs of real vectors are free"
-NOT_IN_JAX["eig", "float64"] = NOT_IN_JAX["svd", "complex128"] = (
+DERIVED_OTHERWISE["eig", "float64"] = DERIVED_OTHERWISE["svd", "complex128"] = (
     "JAX fixes the phases, which are free, in another way"
 )
-NOT_IN_JAX["eig", "complex128"] = "JAX has no derivative of eigenvectors unless asked for"
+DERIVED_OTHERWISE["eig", "complex128"] = "JAX has no derivative of eigenvectors unless asked for"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from samples.sampling import CLOSE, NOT_IN_JAX, REFERENCES, Draw, Sample, samples_of
+from samples.sampling import CLOSE, REFERENCES, Draw, Sample, samples_of
 
 CLOSE["normal_cdf"] = special.ndtr
 CLOSE["logistic_loss"] = lambda x, target: (
@@ -281,7 +281,3 @@ def _conv_weight(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind in "fc":
         for x, w, how in _geometry(draw):
             yield Sample((x, draw(*_naive_conv(x, w, **how).shape)), how)
-
-
-for _name in ("conv", "conv_input", "conv_weight"):
-    NOT_IN_JAX[_name, "complex128"] = "XLA's convolutions of complex numbers are not exact enough"

@@ -110,14 +110,17 @@ ONLY = {
 """Domains that not every dtype has."""
 
 NOT_IN_JAX = {
-    ("floor_divide", "bool"): "what a division by False gives is nobody's rule",
-    ("argmax", "complex128"): "JAX does not order complex numbers",
-    ("argmin", "complex128"): "JAX does not order complex numbers",
+    ("argmax", "complex128"): "JAX finds no place of a complex number",
+    ("argmin", "complex128"): "JAX finds no place of a complex number",
+}
+"""Ops and dtypes that programs for JAX are refused, and why."""
+
+DERIVED_OTHERWISE = {
     ("direction", "complex128"): "JAX takes the direction of a complex number as constant",
     ("nextafter", "float64"): "JAX has no derivative of it",
     ("spacing", "float64"): "JAX has no derivative of it",
 }
-"""Where JAX means something else on purpose, and why."""
+"""Where the derivative that JAX takes of our spelling is not ours, and why."""
 
 
 def is_elementwise(record: OpRecord) -> bool:

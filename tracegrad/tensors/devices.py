@@ -468,6 +468,8 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
     function = _kernel(op, attributes)
     dtype = _result_dtype(op, arrays, attributes)
     values = [x.value if type(x) is DeviceArray else x for x in arrays]
+    if Trait.NUMERIC in op.traits and dtype is not None and is_inexact(dtype):
+        values = [_as_number(value) for value in values]
     result = function(*values, **attributes)
     if not _is_sound(op, result, arrays, attributes):
         return _of_numpy(op, arrays, attributes)
@@ -477,6 +479,11 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
         values = [_widened(value, dtype) for value in values]
         result = function(*values, **attributes)
     return _jax().numpy.asarray(result, dtype=dtype)
+
+
+def _as_number(value: Any) -> Any:
+    """A mask as 0 and 1: XLA takes its product with nan for 0 (`codegen.emit.jax.casts`)."""
+    return value.astype("int8") if _dtype(value) == "bool" else value
 
 
 def _is_sound(op: Any, result: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:

@@ -70,7 +70,7 @@ def binary(
         operands="a b",
         infer=operator(name) if symbol else ufunc(name),
         vjp=vjp,
-        traits=(*ELEMENTWISE, *traits),
+        traits=(*ELEMENTWISE, *((Trait.NUMERIC,) if symbol else ()), *traits),
         **more,
     )
 
@@ -391,9 +391,20 @@ floor = unary("floor", flat, traits=(Trait.IDEMPOTENT,))
 ceil = unary("ceil", flat, traits=(Trait.IDEMPOTENT,))
 trunc: OpRecord = unary("trunc", flat, traits=(Trait.IDEMPOTENT,))
 rint = unary("rint", flat, traits=(Trait.IDEMPOTENT,))
+
+
+def _round_in_jax(attributes: Mapping[str, Any]) -> Spelling:
+    """As NumPy does it before the point, where JAX takes no integers."""
+    if attributes["decimals"] >= 0:
+        return spell("jnp.round(x, decimals=decimals)")
+    power = f"1e{-attributes['decimals']}"
+    return spell(f"(jnp.rint(x / {power}) * {power}).astype(x.dtype)")
+
+
 round_to = define(
     "round",
     "np.round(x, decimals=decimals)",
+    jax=_round_in_jax,
     infer=rounded,
     vjp=flat,
     attributes={"decimals": 0},
@@ -597,7 +608,7 @@ astype = define(
     infer=lambda sizes, x, dtype: x.with_dtype(dtype),
     vjp=_cast_vjp,
     attributes={"dtype": ...},
-    traits=(Trait.ELEMENTWISE,),
+    traits=(Trait.ELEMENTWISE, Trait.NUMERIC),
     domain="cast",
 )
 real = define(

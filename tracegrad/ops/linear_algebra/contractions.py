@@ -86,7 +86,7 @@ matmul = define(
     infer=contraction,
     vjp=_matmul_vjp,
     linear="each",
-    traits=(Trait.C_ORDER,),
+    traits=(Trait.C_ORDER, Trait.NUMERIC),
     domain="matmul",
     batch=batching_rules.matrix_product,
     doc="""The matrix product over the last two axes, batches broadcast.
@@ -175,7 +175,7 @@ outer_of = define(
     infer=_outer_type,
     linear="each",
     vjp=lambda ct, y, a, b: (matmul(ct, b), matmul(a, ct)),
-    traits=(Trait.C_ORDER,),
+    traits=(Trait.C_ORDER, Trait.NUMERIC),
     domain="vectors",
     batch=batching_rules.outer_product,
 )
@@ -219,6 +219,7 @@ cross_of: OpRecord = define(
     infer=_cross_type,
     linear="each",
     vjp=lambda ct, y, a, b: (cross_of(b, ct), cross_of(ct, a)),
+    traits=(Trait.NUMERIC,),
     domain="triples",
     batch=batching_rules.leading,
 )
@@ -286,6 +287,7 @@ contract_axes = define(
     linear="each",
     vjp=_tensordot_vjp,
     attributes={"axes": ...},
+    traits=(Trait.NUMERIC,),
     domain="tensordot",
     batch=batching_rules.tensor_product,
 )

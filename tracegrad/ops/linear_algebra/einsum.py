@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
+from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast, promote, shape_text
@@ -96,6 +97,7 @@ def _einsum_record(count: int) -> OpRecord:
         vjp=_einsum_vjp,
         linear="each",
         attributes={"subscripts": ...},
+        traits=(Trait.NUMERIC,),
         domain="einsum",
         batch=batching_rules.labelled_product,
         doc=f"The sum of products of {count} arrays; a label of one alone is in the result.",
