@@ -393,21 +393,24 @@ def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes and those in the blocks of branches and loops, in the order of the text."""
-    straight = tuple(nodes)
-    yield from straight
-    if straight:  # the last one alone can have blocks
-        for block in inner_blocks(straight[-1]):
-            yield from walk(block.nodes)
+    waiting = [tuple(nodes)]  # generators in one another would take time for each level
+    while waiting:
+        straight = waiting.pop()
+        yield from straight
+        if straight:  # the last one alone can have blocks
+            waiting += [block.nodes for block in reversed(inner_blocks(straight[-1]))]
 
 
 def ends(block: Block) -> Iterator[Block]:
     """The blocks in which paths return, in the order of the text."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop | Join):
-        for inner in last.blocks:
-            yield from ends(inner)
-    elif not isinstance(last, Again):
-        yield block
+    waiting = [block]
+    while waiting:
+        block = waiting.pop()
+        last = block.nodes[-1] if block.nodes else None
+        if isinstance(last, Branch | Loop | Join):
+            waiting += reversed(last.blocks)
+        elif not isinstance(last, Again):
+            yield block
 
 
 def renamed(block: Block, new: Mapping[Value, Value]) -> Block:

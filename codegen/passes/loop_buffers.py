@@ -48,18 +48,20 @@ def loop_buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Copies the first arguments of parameters that then may be overwritten; outer loops first."""
     if client.copy is None:
         return graph
-    for label in [node.label for node in walk(graph.nodes) if isinstance(node, Loop)]:
-        graph = _begun(graph, label, client.copy)
+    loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
+    changed = _written(graph) - own_parameters(graph) if loops else set()
+    for loop in loops:
+        arrays = {p for p in loop.parameters if p.type.shape and p.type != LIST}  # no op copies one
+        wanted = arrays & changed
+        if wanted:
+            graph = _begun(graph, loop.label, wanted, client.copy)
+            changed = _written(graph) - own_parameters(graph)
     return graph
 
 
-def _begun(graph: Graph, label: object, copy: Op) -> Graph:
+def _begun(graph: Graph, label: object, wanted: set[Value], copy: Op) -> Graph:
     """The graph with copies before one loop."""
     loop = next(n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label == label)
-    wanted = {p for p in loop.parameters if p.type.shape and p not in own_parameters(graph)}
-    wanted = {p for p in wanted & _written(graph) if p.type != LIST}  # which no op copies
-    if not wanted:
-        return graph
     copied = _copied(graph, loop, wanted, (), copy)
     own = wanted & own_parameters(copied)  # what another reads in the turns is not helped
     if own == wanted:
