@@ -101,6 +101,8 @@ def _about(
             lines.append(f"    {_double_quoted(arguments, leaf)}: not read")
         elif not leaf.traced:
             lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
+    for composed, simple in tree.sizes.unsolved.items():
+        lines.append(f"    {as_python(composed)} == {as_python(simple)}")
     facts = list(zip(captures, tree.captured, made, strict=True))
     outside = [f"    {name}: {shown_type(tree, value)}" for name, value, own in facts if not own]
     if outside:
