@@ -143,6 +143,24 @@ def at_least(a: Dim, b: Dim) -> tuple[Dim, int] | None:
     return None
 
 
+def solved(a: Dim, b: Dim) -> tuple[str, int] | None:
+    """The one symbol of a length and what it is, where a number is the length: ``n0 - 1 == 2``."""
+    terms = _terms(a)
+    added = terms.pop((), 0)
+    if not isinstance(b, int) or len(terms) != 1:
+        return None
+    ((atoms, factor),) = terms.items()
+    value, rest = divmod(b - added, factor)
+    if rest or len(atoms) != 1:
+        return None
+    match atoms[0]:
+        case str() as name if value >= 0:
+            return name, value
+        case SliceLength(of, int(start), None, None) if start > 0 and value > 0:  # x[start:]
+            return solved(of, value + start)
+    return None
+
+
 def equality_as_python(a: Dim, b: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
     """That two lengths are equal, as Python: ``n0 >= 8`` where the first eight are eight."""
     least = at_least(a, b)
@@ -459,6 +477,11 @@ class Sizes:
                 self.guards.append((a, b))
                 self._learn(bare_name, other)
                 return
+        solution = solved(a, b) or solved(b, a)
+        if solution is not None:
+            self.guards.append((a, b))
+            self._learn(*solution)
+            return
         if len(self.unsolved) >= MANY:
             self._specialised(a, b)
             return

@@ -19,6 +19,7 @@ from codegen.sizes import (
     mul,
     quotient,
     slice_length,
+    solved,
     substitute,
     symbol,
     symbols,
@@ -378,3 +379,31 @@ def test_of_many_equalities_of_composed_lengths_the_further_are_looks():
     assert sizes.same(one, other)
     assert sizes.resolve(n) == 100
     assert sizes.guards[-1] == (n, 100) and len(sizes.guards) == MANY + 1
+
+
+@pytest.mark.parametrize(
+    ("composed", "number", "solution"),
+    [
+        (lambda n: add(n, -1), 2, 3),
+        (lambda n: mul([2, n]), 6, 3),
+        (lambda n: slice_length(n, slice(1, None)), 2, 3),
+        (lambda n: slice_length(add(n, -1), slice(None, -2)), 1, 4),
+        (lambda n: mul([2, n]), 5, None),  # no length is
+        (lambda n: slice_length(n, slice(3, None)), 0, None),  # 0, 1, 2 and 3 are
+        (lambda n: slice_length(n, slice(None, None, 2)), 2, None),  # 3 and 4 are
+        (lambda n: mul([n, n]), 4, None),
+        (lambda n: add(n, 2), 1, None),
+    ],
+)
+def test_an_equation_of_one_symbol_is_solved(composed, number, solution):
+    n = sz.symbol("n0")
+    assert solved(composed(n), number) == (None if solution is None else ("n0", solution))
+
+
+def test_what_is_solved_is_known():
+    sizes = sz.Sizes()
+    n = sizes.new(4)
+    assert sizes.same(slice_length(n, slice(1, None)), 3)
+    assert sizes.resolve(n) == 4
+    assert not sizes.unsolved
+    assert len(sizes.guards) == 1

@@ -483,6 +483,15 @@ def test_arrays_from_outside_are_told_from_those_that_the_function_makes():
     assert "    constant: float64 of shape (2, 2)\n" in report
 
 
+def test_the_header_says_which_lengths_are_equal():
+    def f(x, y):
+        return x[::2] + y[::3] + np.ones((2, 1))
+
+    x, y = np.ones(3), np.ones(4)
+    source = tg.compile(f).source(x, y)
+    assert "(n1 + 2) // 3 == (n0 + 1) // 2" in source
+
+
 def test_fixed_lengths_have_bytes_in_the_header():
     @tg.grad
     def f(x):
