@@ -329,7 +329,7 @@ def overridden(m, getter: FunctionType, x: Any, cls: type, name: str) -> Any:
     if fallback is ABSENT:
         return m.call_function(getter, (x, name), {})
     try:
-        return m.call_function(getter, (x, name), {})
+        return m.midway(m.call_function, getter, (x, name), {})
     except AttributeError:
         pass
     return call_special(m, fallback, x, name)

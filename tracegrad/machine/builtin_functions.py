@@ -273,7 +273,7 @@ def call_getter(m, getter: Any, args: Any, kwargs: dict) -> Any:
 
 
 for _kind in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
-    REPLACED_KINDS[id(_kind)] = call_getter
+    REPLACED_KINDS[id(_kind)] = lambda m, *given: m.midway(call_getter, m, *given)
 
 
 # -- attributes --------------------------------------------------------------------------------

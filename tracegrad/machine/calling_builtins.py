@@ -12,6 +12,16 @@ from typing import Any
 
 from tracegrad.machine import operators
 from tracegrad.machine.attribute_lookup import PLAIN, call_special, special
+from tracegrad.machine.consumed_generators import (
+    ALL,
+    ANY,
+    LEAST,
+    MOST,
+    NOTHING,
+    REDUCING,
+    SUMMING,
+)
+from tracegrad.machine.decoding import VERSION
 from tracegrad.machine.iteration import (
     DIRECT,
     GENERATOR,
@@ -131,14 +141,41 @@ def pairs(m, x: Any) -> Any:
 def _(m, args, kwargs):
     if len(args) != 1 or kwargs:
         return m.native(any, *args, **kwargs)
-    return any(truth(m, x) for x in items(m, args[0]))
+    return decided(m, args[0], True)
 
 
 @replaces(all)
 def _(m, args, kwargs):
     if len(args) != 1 or kwargs:
         return m.native(all, *args, **kwargs)
-    return all(truth(m, x) for x in items(m, args[0]))
+    return decided(m, args[0], False)
+
+
+def decided(m, x: Any, outcome: bool) -> Any:
+    """What `any` and `all` give: `outcome` where an item is like that, which is the last one."""
+    handed = m.is_handed_on(x)
+    frame = m.consuming(x, ANY if outcome else ALL) if handed else None
+    if frame is not None:
+        return m.answer(frame)
+    if type(x) in (list, tuple) and operators.all_plain(x):
+        return any(truth(m, y) is outcome for y in items(m, x)) is outcome
+    return m.run_own(is_any if outcome else are_all, get_iterator(m, x))
+
+
+def is_any(values: Any) -> bool:
+    """What `any` does, interpreted: its turns may stay a loop."""
+    for value in values:  # noqa: SIM110 -- that would be itself
+        if value:
+            return True
+    return False
+
+
+def are_all(values: Any) -> bool:
+    """What `all` does."""
+    for value in values:  # noqa: SIM110
+        if not value:
+            return False
+    return True
 
 
 def plain_items(x: Any) -> bool:
@@ -150,15 +187,24 @@ def plain_items(x: Any) -> bool:
 def _(m, args, kwargs):
     if not 1 <= len(args) <= 2 or plain_items(args[0]):
         return m.native(sum, *args, **kwargs)
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    refused = any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}
+    adds = ADDS_AS_SUM and not refused
+    frame = m.consuming(args[0], SUMMING, begin=start) if adds else None
+    if frame is not None:
+        return m.answer(frame)
     if type(args[0]) is GENERATOR:
         return m.run_own(of_list, sum, list, args[0], args[1:], kwargs)
-    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
+    if refused:
         return m.native(sum, *args, **kwargs)
     values = gone_through(m, args[0])
     if type(values) in (list, tuple) and operators.all_plain(values):
         return m.native(sum, values, start)
     return m.run_own(summed, values, start)
+
+
+ADDS_AS_SUM = VERSION < (3, 12)
+"""Whether `sum` adds floats as `+` does: from 3.12 on it keeps what that rounds away."""
 
 
 def gone_through(m, x: Any) -> Any:
@@ -184,6 +230,11 @@ def extreme(function: Any, symbol: str) -> None:
         unknown = set(kwargs) - {"key", "default"}
         if not args or unknown or (len(args) > 1 and default is not ABSENT):
             return m.native(function, *args, **kwargs)
+        if key is None and len(args) == 1 and not m.is_short(args[0], MOST_STRAIGHT):
+            below = NOTHING if default is ABSENT else default
+            frame = m.consuming(args[0], CONSUMERS[symbol], below, begin=NOTHING)
+            if frame is not None:
+                return m.answer(frame)
         if len(args) == 1 and type(args[0]) is GENERATOR:
             return m.run_own(of_list, function, list, args[0], (), kwargs)
         if key is None and operators.all_plain(args) and (len(args) > 1 or plain_items(args[0])):
@@ -228,6 +279,7 @@ def most_among(values: Any, best: Any) -> Any:
     return best
 
 
+CONSUMERS = {"<": LEAST, ">": MOST}
 EXTREME_AMONG = {"<": least_among, ">": most_among}
 MOST_STRAIGHT = 8  # operands that `min` and `max` compare in code of their own
 
@@ -397,6 +449,10 @@ def _(m, args, kwargs):
     if kwargs or not 2 <= len(args) <= 3:
         return m.native(functools.reduce, *args, **kwargs)
     function = args[0]
+    begin = args[2] if len(args) == 3 else NOTHING
+    frame = m.consuming(args[1], REDUCING, function, begin=begin)
+    if frame is not None:
+        return m.answer(frame)
     iterator = get_iterator(m, args[1])
     total = args[2] if len(args) == 3 else advance(m, iterator)
     if total is ABSENT:

@@ -10,12 +10,18 @@ import opcode
 import sys
 from types import CodeType
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 VERSION = sys.version_info[:2]
 NAMES = list(opcode.opname)
 EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
 HAS_ARGUMENT = opcode.HAVE_ARGUMENT
 JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
+
+
+def is_jump(name: str) -> bool:
+    """Whether an instruction's argument is where it may go on."""
+    return opcode.opmap.get(name) in JUMPS
 
 
 class Instruction(NamedTuple):
@@ -42,6 +48,12 @@ _PAIRS = {
 }
 
 
+class Added(Instruction):
+    """One that the machine has put into code: what it raises, it does not raise there."""
+
+    __slots__ = ()
+
+
 class Handler(NamedTuple):
     """Where an exception goes: the target's index, the stack's depth, `lasti` pushed or not."""
 
@@ -50,8 +62,15 @@ class Handler(NamedTuple):
     lasti: bool
 
 
+WRITTEN: WeakKeyDictionary[CodeType, list[Instruction]] = WeakKeyDictionary()
+"""The instructions of code that the machine has written, in place of those in its bytes."""
+
+
 def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
     """The instructions of a code object, and the handler of each of them."""
+    written = WRITTEN.get(code)
+    if written is not None:
+        return written, [None] * len(written)
     units = code.co_code
     found: list[tuple[int, int, int, int]] = []  # opcode, argument, offset, end
     index_of: dict[int, int] = {}

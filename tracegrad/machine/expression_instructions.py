@@ -32,7 +32,7 @@ def _(t, arg, n):
         name = t.names[arg]
 
     def op(f, s):
-        s[-1] = load_attribute(f.machine, s[-1], name)
+        s.append(load_attribute(f.machine, s.pop(), name))
         return n
 
     return op
@@ -95,11 +95,11 @@ def _(t, arg, n):
 
     def op(f, s):
         key = s.pop()
-        x = s[-1]
+        x = s.pop()
         if id(type(x)) in PLAIN:
-            s[-1] = f.machine.native(getitem, x, key)
+            s.append(f.machine.native(getitem, x, key))
         else:
-            s[-1] = operators.get_item(f.machine, x, key)
+            s.append(operators.get_item(f.machine, x, key))
         return n
 
     return op

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
+from operator import length_hint
 from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
@@ -13,8 +14,8 @@ from tracegrad.machine import attribute_lookup, calls, iteration, recursion_dept
 from tracegrad.machine import frame_builtins as frame_builtins  # which enters its rows
 from tracegrad.machine.builtin_functions import REPLACED
 from tracegrad.machine.calling_builtins import REPLACED_KINDS
-from tracegrad.machine.consumed_generators import listing
-from tracegrad.machine.decoding import VERSION
+from tracegrad.machine.consumed_generators import LISTING, Consumer, consumed_by
+from tracegrad.machine.decoding import VERSION, WRITTEN, Added, is_jump
 from tracegrad.machine.translation import (
     VARARGS,
     VARKEYWORDS,
@@ -330,18 +331,51 @@ class Machine:
 
     def consumed(self, x: Any) -> list[Any]:
         """All that an iterable gives, to one who goes through the whole of it at once."""
+        frame = self.consuming(x, LISTING, [])
+        return list(iteration.items(self, x)) if frame is None else run_frame(self, frame)
+
+    def answer(self, frame: Frame) -> Any:
+        """What a frame returns, which is what the native code around returns at once."""
+        return self.at_last(run_frame, self, frame)
+
+    def consuming(self, x: Any, consumer: Consumer, *below: Any, begin: Any = None) -> Frame | None:
+        """The frame of a generator expression and of who goes through it; None of other things.
+
+        What the consumer has on the stack, and what its variable is at first, are given.
+        """
         frame = _expression_not_begun(self, x)
-        code = None if frame is None else listing(frame.code)
+        code = None if frame is None else consumed_by(frame.code, consumer)
         program = None if code is None else program_or_none(code)
         if frame is None or code is None or program is None:
-            return list(iteration.items(self, x))
+            return None
         x.close()
         names, builtins, closure = frame.globals, frame.builtins, frame.closure
-        own = Frame(self, code, program, frame.function, names, builtins, closure, frame.fast)
-        try:
-            return run_frame(self, own)  # type: ignore[no-any-return]
-        except StopIteration as error:
-            raise RuntimeError("generator raised StopIteration") from error
+        iterator, *fast = frame.fast
+        fast = [begin, *fast]
+        own = Frame(self, code, program, frame.function, names, builtins, closure, fast)
+        own.stack += [*below, iterator]
+        return own
+
+    def is_short(self, x: Any, most: int) -> bool:
+        """Whether a generator expression goes through so few things that are known, at most."""
+        frame = _expression_not_begun(self, x)
+        return frame is not None and _few(frame.fast[0], most)
+
+    def is_handed_on(self, x: Any) -> bool:
+        """Whether a generator expression is what the frame calls something with, and no more.
+
+        Nobody has it then who could go on with it later.
+        """
+        frame = _expression_not_begun(self, x)
+        if frame is None or self.frame is None or frame.code not in self.frame.code.co_consts:
+            return False
+        instructions, at = self.frame.program.instructions, self.frame.index
+        before = [i for i in range(at) if instructions[i].name != "PRECALL"][-2:]
+        calls_it = [instructions[i].name for i in before] == ["GET_ITER", "CALL"]
+        if not calls_it or instructions[before[1]].arg or instructions[at][:2] != ("CALL", 1):
+            return False
+        targets = {x.arg for x in instructions if is_jump(x.name)}
+        return targets.isdisjoint(range(before[0], at + 1))
 
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""
@@ -496,6 +530,8 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
                 error, again = f.error, True
             index = unwind(m, f, error, again)
             if index < 0:
+                if is_a(error, StopIteration) and _yields(f):
+                    raise RuntimeError("generator raised StopIteration") from error
                 raise error  # type: ignore[misc]
             error = None
     finally:
@@ -629,6 +665,16 @@ def find(m: Machine, x: Any, name: str) -> Any:
         return ABSENT
 
 
+def _yields(f: Frame) -> bool:
+    """Whether what a frame does at its place is a generator expression's, to its reader."""
+    return f.code in WRITTEN and type(f.program.instructions[f.index]) is not Added
+
+
+def _few(iterator: Any, most: int) -> bool:
+    known = type(iterator) in (type(iter([])), type(iter(())), type(iter(range(0))))
+    return known and length_hint(iterator) <= most
+
+
 def _expression_not_begun(m: Machine, x: Any) -> Frame | None:
     """The frame of a generator expression that nothing has gone through."""
     if type(x) is not GeneratorType or x.gi_code is not drive.__code__:
@@ -647,7 +693,10 @@ def named(generator: Any, function: FunctionType) -> Any:
 
 
 # Instructions whose result is what the called function returned, and nothing more.
-CALLERS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "LOAD_ATTR", "BINARY_SUBSCR"}
+CALLERS = {
+    *("CALL", "CALL_BELOW", "CALL_FUNCTION_EX", "CALL_KW"),
+    *("LOAD_ATTR", "BINARY_SUBSCR"),
+}
 
 
 def called_by(frame: Frame) -> None:

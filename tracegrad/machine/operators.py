@@ -273,7 +273,7 @@ def get_item(m, x: Any, key: Any) -> Any:
                 m.native(operator.setitem, x, key, value)
                 return value
     if id(cls) in m.opaque and special(m, key, "__index__") is not None:
-        key = index(m, key)
+        key = m.midway(index, m, key)
     return m.native(operator.getitem, x, key)
 
 

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any
 from weakref import WeakSet
 
-from tracegrad.machine.decoding import VERSION, slot_names
+from tracegrad.machine.decoding import VERSION, Added, slot_names
 from tracegrad.machine.world_protocol import ABSENT
 
 # Files whose frames are no part of the user's program.
@@ -46,7 +46,7 @@ def add(f: Any, error: BaseException) -> None:
     if traceback is not None and error is not f.machine.unwound:
         traceback = clean(traceback)
     code = f.code
-    if code.co_filename in HIDDEN:
+    if code.co_filename in HIDDEN or type(f.program.instructions[f.index]) is Added:
         error.__traceback__ = traceback
         return
     offset = f.program.instructions[f.index].offset

@@ -164,7 +164,8 @@ def through_lists(graph: Graph) -> Graph:
             if isinstance(node, Branch | Loop | Join):
                 node = replace(node, blocks=tuple([rewritten(b, dict(known)) for b in node.blocks]))
             builder.append(node)
-            if lists_in([node]) and node.results[0] in read:
+            listed = isinstance(node, Call) and node.op is array_list
+            if listed and node.results[0] in read:
                 known.update((v, (node.results[0], k)) for k, v in enumerate(node.operands))
         outputs = tuple(map(now, block.outputs))
         return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
