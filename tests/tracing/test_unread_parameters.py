@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from functools import partial, wraps
+from types import FunctionType, MethodType
 
 import numpy as np
 import pytest
@@ -142,3 +143,68 @@ def test_what_is_read_in_other_ways_is_of_the_call(f, start):
             expected = f(x, i)
             assert_close(compiled(x, i), expected, 1e-15)
             assert_close(gradient(x, i), np.full(3, expected / np.sum(x)), 1e-15)
+
+
+class Kept:
+    """State outside, and a context that ends exceptions."""
+
+    def __init__(self):
+        self.values = []
+        self.last = 0.0
+        self.generator = tg.random.Generator(3)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        return kind is ValueError
+
+
+def caught_and_kept(kept, x, step):
+    kept.last = np.sum(x)
+    kept.values.append(x * 2.0)
+    try:
+        raise ValueError
+    except ValueError as error:
+        kept.values.append(str(error))
+    print("kept", kept.last)
+    return np.sum(x * 3.0)
+
+
+def left_and_kept(kept, x, step):
+    with kept:
+        kept.last = np.sum(x)
+        kept.values.append(kept.last)
+        if kept.last > -9.0:
+            raise ValueError
+    return np.sum(x**2)
+
+
+def caught_and_drawn(kept, x, step):
+    kept.last = kept.generator.normal().item()
+    try:
+        raise ValueError
+    except ValueError as error:
+        kept.values.append(str(error))
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("body", [caught_and_kept, left_and_kept, caught_and_drawn])
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+def test_a_run_whose_frame_is_shown_keeps_its_effects(body, transform, capsys):
+    """The first call shows the frame to a handler: what it did outside is not taken back."""
+    name = f"{body.__name__}_{transform.__name__}"  # of code no frame of which was shown yet
+    function = FunctionType(body.__code__.replace(co_name=name), globals(), name)
+
+    def results(of):
+        kept = Kept()
+        step = of(MethodType(function, kept))
+        told = []
+        for i in (1, 2, 2):
+            value = step(X + i, i)
+            value = value[0] if isinstance(value, tuple) else value
+            told.append((float(value), str(kept.last), str(kept.values)))
+        return told, capsys.readouterr().out
+
+    made = results(transform)
+    assert made == results(lambda plain: plain)

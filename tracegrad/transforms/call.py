@@ -461,8 +461,9 @@ class Calling(BatchCalls, TensorCalls):
             version = self._around_loops(arguments, mode, known, reason)
             if version is None:
                 run = self._run(arguments, mode, known, histories)
-                shown = arguments.has_unread and not self._transform.unread(self._function)
-                if run.serves and not shown:
+                if run.serves:
+                    if arguments.has_unread and not self._transform.unread(self._function):
+                        return None  # its frame was shown: later calls have the value in the key
                     version = self._version(arguments, mode, run, known, reason)
         except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
