@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Iterable
 from types import WrapperDescriptorType
 from typing import Any
 
@@ -33,11 +34,15 @@ Keywords = dict[str, Any]
 def set_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key, value = operands
     key = world.key(x, key)
+    if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
+        value = list(items_alone(world, value))  # once: it may be an iterator
     if type(x) is np.ndarray:
         world.changes(x)
+        if x.dtype == object:
+            world.puts(operands, keywords)
     elif world.is_outside(x):
         _set_outside(world, x, key, value)
-    if isinstance(x, dict | list):
+    if isinstance(x, dict | list | deque):
         world.writes(PLACE, x, key, value)
     operation(x, contents(world, key) if type(x) is Tensor else key, value)
 
@@ -54,10 +59,9 @@ def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:
         return
     changed = world.change(x, moves=slice_)
     if slice_:
-        value = items_alone(world, value)
         if key.step is not None:  # as many places as values
             guard_length(world, x)
-        world.does(operator.setitem, x, key, list(value), text=world.text_of(x))
+        world.does(operator.setitem, x, key, value, text=world.text_of(x))
     elif type(x) is list and not world.was_read(x, key):
         guard_length(world, x)  # the place is there
     if changed is not None and type(x) is list:

@@ -18,20 +18,33 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.guards import MISSING, Guard
 
-ATTRIBUTE, ITEM, CELL, WITHIN = range(4)
+ATTRIBUTE, ITEM, CELL = range(3)
 NOTHING = object()
 _HOLDING = (Tensor, list, tuple, dict, deque, SimpleNamespace)
 _WATCHED = (*_HOLDING, np.ndarray)  # an array may become a Tensor where it stands
 
 
 class Kept:
-    """The places, with what was written there last."""
+    """The places, with what was written there last.
+
+    What is put into a list or deque may be moved there later, by a method that knows nothing of
+    Tensors: it is found again by who it is.
+    """
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int, Any], tuple[Any, Any, Any, bool]] = {}
+        self._within: dict[int, tuple[Any, dict[int, tuple[Any, bool]]]] = {}  # values by id
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
-        """The function is about to write a value to a place."""
+        """The function is about to write a value to a place, or a list to a slice."""
+        if kind == ITEM and isinstance(holder, list | deque):
+            stood = content(kind, holder, name)
+            if isinstance(name, slice):
+                tensor = stood is not NOTHING and any(self._was_tensor(holder, x) for x in stood)
+                self.puts(holder, value, tensor)
+            else:
+                self.puts(holder, [value], self._was_tensor(holder, stood))
+            return
         if not isinstance(value, _WATCHED):
             return
         key = kind, id(holder), name if isinstance(name, str | int) else id(name)
@@ -39,39 +52,49 @@ class Kept:
         tensor = known[3] if known is not None else type(content(kind, holder, name)) is Tensor
         self._places[key] = (holder, name, value, tensor)
 
-    def puts(self, holder: Any, values: Iterable[Any]) -> None:
-        """The function is about to put values into a container, somewhere."""
-        for value in values:
-            if isinstance(value, _WATCHED):
-                self._places[WITHIN, id(holder), id(value)] = (holder, value, value, False)
+    def puts(self, holder: Any, values: Iterable[Any], tensor: bool = False) -> None:
+        """The function is about to put values into a container, where a Tensor stood or none."""
+        watched = [value for value in values if isinstance(value, _WATCHED)]
+        if watched:
+            known = self._within.setdefault(id(holder), (holder, {}))[1]
+            known.update([(id(value), (value, tensor)) for value in watched])
+
+    def _was_tensor(self, holder: Any, x: Any) -> bool:
+        """Whether a Tensor stands in a container, or stood where the function put x."""
+        known = self._within.get(id(holder))
+        found = None if known is None else known[1].get(id(x))
+        return type(x) is Tensor if found is None else found[1]
 
     def values(self) -> list[Any]:
         """What was written."""
-        return [value for _, _, value, _ in self._places.values()]
+        within = [value for _, put in self._within.values() for value, _ in put.values()]
+        return [value for _, _, value, _ in self._places.values()] + within
 
     def swap(self, array: Any, tensor: Tensor) -> None:
         """Puts a Tensor where an array was put, and stands."""
         for (kind, _, _), (holder, name, value, was_tensor) in list(self._places.items()):
-            if value is not array:
-                continue
-            if kind == WITHIN:
-                _replace(holder, array, tensor)
-                self.puts(holder, [tensor])
-            elif content(kind, holder, name) is array:
+            if value is array and content(kind, holder, name) is array:
                 put(kind, holder, name, tensor)
                 key = kind, id(holder), name if isinstance(name, str | int) else id(name)
                 self._places[key] = (holder, name, tensor, was_tensor)
+        for holder, known in list(self._within.values()):
+            if id(array) in known:
+                _replace(holder, {id(array): tensor})
+                self.puts(holder, [tensor], known[id(array)][1])
 
     def settle(self, shown: Callable[[Tensor, bool], Any]) -> None:
         """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put."""
+        values = _Shown(shown)
         for (kind, _, _), (holder, name, value, tensor) in self._places.items():
-            if kind == WITHIN:
-                _replace(holder, value, _shown(value, tensor, shown, set()))
-            elif content(kind, holder, name) is value:
-                found = _shown(value, tensor, shown, set())
+            if content(kind, holder, name) is value:
+                found = values.of(value, tensor)
                 if found is not value:
                     put(kind, holder, name, found)
+        for holder, known in self._within.values():
+            pairs = [(x, values.of(x, tensor)) for x, tensor in known.values()]
+            _replace(holder, {id(x): found for x, found in pairs if found is not x})
         self._places.clear()
+        self._within.clear()
 
 
 def content(kind: int, holder: Any, name: Any) -> Any:
@@ -136,41 +159,60 @@ def _plainly(holder: Any) -> Any:
     return type(holder)
 
 
-def _replace(holder: Any, value: Any, found: Any) -> None:
-    """Another object in place of one that a container holds."""
-    if found is value:
+def _replace(holder: Any, others: dict[int, Any]) -> None:
+    """Other objects in place of those that a container holds, by id."""
+    if not others:
         return
     if isinstance(holder, dict):
-        for name in [name for name, held in dict.items(holder) if held is value]:
-            dict.__setitem__(holder, name, found)
+        for name in [name for name, held in dict.items(holder) if id(held) in others]:
+            dict.__setitem__(holder, name, others[id(dict.__getitem__(holder, name))])
     elif isinstance(holder, list | deque):
         kind: Any = _plainly(holder)
-        for i in range(kind.__len__(holder) - 1, -1, -1):
-            if kind.__getitem__(holder, i) is value:
-                kind.__setitem__(holder, i, found)
-    elif isinstance(holder, set) and any(held is value for held in holder):
-        holder.remove(value)
-        holder.add(found)
+        for i, held in enumerate(list(kind.__iter__(holder))):
+            if id(held) in others:
+                kind.__setitem__(holder, i, others[id(held)])
+    elif isinstance(holder, np.ndarray):  # of objects
+        for i, held in enumerate(holder.flat):
+            if id(held) in others:
+                holder.flat[i] = others[id(held)]
+    elif isinstance(holder, set):
+        for held in [held for held in set.__iter__(holder) if id(held) in others]:
+            holder.remove(held)
+            holder.add(others[id(held)])
 
 
-def _shown(value: Any, tensor: bool, shown: Callable[[Tensor, bool], Any], seen: set[int]) -> Any:
-    """A value with other objects in place of its Tensors; lists and dicts stay what they are."""
-    if type(value) is Tensor:
-        return shown(value, tensor)
-    if not isinstance(value, _HOLDING) or id(value) in seen:
+class _Shown:
+    """Values with other objects in place of their Tensors; lists and dicts stay what they are."""
+
+    def __init__(self, shown: Callable[[Tensor, bool], Any]) -> None:
+        self._shown = shown
+        self._known: dict[tuple[int, bool], tuple[Any, Any]] = {}  # a tuple is made anew once
+
+    def of(self, value: Any, tensor: bool) -> Any:
+        """What a value becomes where a Tensor stood before, or none."""
+        if type(value) is Tensor:
+            return self._shown(value, tensor)
+        if not isinstance(value, _HOLDING):
+            return value
+        key = id(value), tensor
+        if key not in self._known:
+            self._known[key] = value, value
+            self._known[key] = value, self._container(value, tensor)
+        return self._known[key][1]
+
+    def _container(self, value: Any, tensor: bool) -> Any:
+        if isinstance(value, tuple):
+            items = tuple([self.of(x, tensor) for x in value])
+            same = all(a is b for a, b in zip(items, value, strict=True))
+            return value if same else tuple.__new__(type(value), items)
+        held: Any = vars(value) if isinstance(value, SimpleNamespace) else value
+        kind = _plainly(held)
+        pairs = dict.items(held) if isinstance(held, dict) else enumerate(kind.__iter__(held))
+        changed = [(name, x, self.of(x, tensor)) for name, x in list(pairs)]
+        for name, x, found in changed:
+            if found is not x:
+                kind.__setitem__(held, name, found)
         return value
-    seen.add(id(value))
-    if isinstance(value, tuple):
-        items = tuple([_shown(x, tensor, shown, seen) for x in value])
-        same = all(a is b for a, b in zip(items, value, strict=True))
-        return value if same else tuple.__new__(type(value), items)
-    held: Any = vars(value) if isinstance(value, SimpleNamespace) else value
-    pairs = dict.items(held) if isinstance(held, dict) else enumerate(_plainly(held).__iter__(held))
-    changed = [(name, x, _shown(x, tensor, shown, seen)) for name, x in list(pairs)]
-    for name, x, found in changed:
-        if found is not x:
-            _plainly(held).__setitem__(held, name, found)
-    return value
 
 
 def added(operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -100,8 +101,12 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
     x, key, value = operands
     if type(x) is dict:
         key = _plain_key(key)
-    if isinstance(x, dict | list):
+    if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
+        value = list(value)  # once: it may be an iterator
+    if isinstance(x, dict | list | deque):
         world.writes(ITEM, x, key, value)
+    elif type(x) is np.ndarray and x.dtype == object:
+        world.puts(operands, keywords)
     operation(x, key, value)
 
 

@@ -1,0 +1,170 @@
+"""What a run without a program leaves in containers is what plain Python leaves, moved or not."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import OrderedDict, deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def slice_set(s, x):
+    s.items[:] = [v * 2.0 for v in s.items]
+
+
+def slice_of_iterator(s, x):
+    s.items[1:] = (v + x for v in list(s.items))
+    s.items[:0] = map(np.sin, [x, s.items[0]])
+
+
+def slice_with_step(s, x):
+    s.items[::-1] = [v * x for v in s.items]
+
+
+def slice_by_method(s, x):
+    s.items.__setitem__(slice(0, 1), [x * 4.0, (x, {"a": x * 5.0})])
+
+
+def slice_that_removes(s, x):
+    s.items[0] = x * 2.0
+    s.items[1:] = []
+
+
+def slice_that_grows(s, x):
+    s.items[:] = [v * x for v in s.items]
+    s.items[1:1] = [x * 2.0, s.items[0]]
+
+
+def set_and_moved(s, x):
+    s.items[-1] = x * 2.0
+    s.items.append(x * 3.0)
+    s.items.insert(0, x * 4.0)
+    s.items.reverse()
+
+
+def set_and_first_removed(s, x):
+    s.items[1] = x * 2.0
+    del s.items[0]
+
+
+def set_and_sorted(s, x):
+    s.items[0] = x * 2.0
+    s.items[1] = -x
+    s.items.sort(key=lambda v: v[0])
+
+
+def set_by_numbers_of_numpy(s, x):
+    s.items[np.int64(0)] = x * 2.0
+    s.items.insert(0, s.items.pop())
+
+
+def deque_rotated(s, x):
+    s.ring.append(x * 2.0)
+    s.ring[0] = x * 3.0
+    s.ring.rotate(1)
+
+
+def array_of_objects(s, x):
+    s.objects[0] = x * 2.0
+    s.objects[1:] = [x * 3.0]
+
+
+def dictionaries(s, x):
+    s.table["a"] = x * 2.0
+    s.table["b"] = s.table.pop("a")
+    s.table.move_to_end("c")
+
+
+def one_tuple_in_two_places(s, x):
+    s.items[0] = (x * 2.0, [x * 3.0])
+    s.items[1] = s.items[0]
+    s.pair = s.items[0]
+
+
+PROGRAMS = [slice_set, slice_of_iterator, slice_with_step, slice_by_method, slice_that_removes]
+PROGRAMS += [slice_that_grows, set_and_moved, set_and_first_removed, set_and_sorted]
+PROGRAMS += [set_by_numbers_of_numpy, deque_rotated, array_of_objects, dictionaries]
+PROGRAMS += [one_tuple_in_two_places]
+
+
+def shape_of(x, seen):
+    """What a caller finds, with who is who."""
+    if isinstance(x, str | type(None)):
+        return x
+    if id(x) in seen:
+        return f"object {seen[id(x)]}"
+    seen[id(x)] = len(seen)
+    if isinstance(x, np.ndarray) and x.dtype != object:
+        return type(x).__name__, x.tolist()
+    items = x.items() if isinstance(x, dict) else x
+    return type(x).__name__, [
+        [shape_of(y, seen) for y in item] if isinstance(x, dict) else shape_of(item, seen)
+        for item in items
+    ]
+
+
+def left_by(change, transform, clock):
+    state = SimpleNamespace(
+        items=[np.ones(3), np.zeros(3)],
+        ring=deque([np.ones(3)], maxlen=3),
+        objects=np.array([None, None]),
+        table=OrderedDict(c=np.ones(3)),
+        pair=None,
+    )
+
+    def loss(x):
+        if clock:
+            time.time()  # which no program reads: the run answers its call
+        change(state, x)
+        return np.sum(x)
+
+    f, found = transform(loss), []
+    for i in range(3):
+        f(X + i)
+        found.append(shape_of(vars(state), {}))
+        state.items[2:], state.pair = [], None
+        state.items[:] = [*state.items, np.ones(3)][:2]
+        state.items[0] = np.full(3, 0.5)
+        state.items[1] = np.full(3, 1.5)
+    return found
+
+
+@pytest.mark.parametrize("change", PROGRAMS)
+@pytest.mark.parametrize("transform", [tg.compile, tg.grad])
+@pytest.mark.parametrize("how", ["program", "answers itself", "eager"])
+def test_arrays_stand_where_tensors_were_put(change, transform, how, monkeypatch):
+    if change is array_of_objects and transform is tg.grad:
+        with pytest.raises(tg.errors.ConversionError, match="make the array with"):
+            left_by(change, transform, False)
+        return
+    expected = left_by(change, lambda plain: plain, False)
+    monkeypatch.setattr(tg.config, "compile", how != "eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        assert left_by(change, transform, how == "answers itself") == expected
+
+
+@pytest.mark.parametrize("how", ["program", "answers itself", "eager"])
+def test_a_tensor_stands_where_one_stood(how, monkeypatch):
+    """Also where it is moved afterwards."""
+    monkeypatch.setattr(tg.config, "compile", how != "eager")
+    items = [tg.ones(3), np.ones(3)]
+
+    def step(x):
+        if how == "answers itself":
+            time.time()
+        items[0] = items[0] * x
+        items[1] = x * 3.0
+        items.reverse()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        tg.compile(step)(X)
+    assert [type(x) for x in items] == [np.ndarray, tg.Tensor]
