@@ -65,12 +65,12 @@ class Closing(Holding):
         """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
         new = [place for place in self.places if (place,) not in known]
         if new:
-            left = self._reached(head, {id(place.holder) for place in new})
+            left = self.has_in_next_turn(head, {id(place.holder) for place in new})
             for place in new:
                 if id(place.holder) not in left:
                     del self.places[place]
 
-    def _reached(self, head: Head, sought: set[int]) -> set[int]:
+    def has_in_next_turn(self, head: Head, sought: set[int]) -> set[int]:
         """Which of these objects (ids) the function still has at the beginning of a turn."""
         world, frame = self.world, head.frame
         left = {key for key in sought if world.is_outside_id(key)}
@@ -451,6 +451,9 @@ class Closing(Holding):
         rows = self.lists.ending(head, nodes)
         if rows is None:
             head.why = "a turn does not append once to each list"
+            return None
+        if self.lists.appends_elsewhere(head):
+            head.why = "a list is appended to that no variable holds"
             return None
         if not self._returns(head, nodes):
             head.why = "a value is looked at where the function cannot be put back to"

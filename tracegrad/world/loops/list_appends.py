@@ -125,6 +125,8 @@ class Lists(Tails, Filling, Uniforms):
     def open(self, head: Head) -> bool:
         """After the first turn: whether the lists that it appended to may be arrays."""
         appended, head.collects, head.further = self.log[head.logged :], [], set()
+        if self.appends_elsewhere(head):
+            return False
         entries = [(items, x) for items, x in appended if self._had(head, items)]
         head.logged = len(self.log)
         seen: set[int] = set()
@@ -162,6 +164,12 @@ class Lists(Tails, Filling, Uniforms):
         """Whether a list may have been there before the turns of a loop."""
         held = self._held(head)
         return id(items) in held or len(held) >= MOST_KNOWN
+
+    def appends_elsewhere(self, head: Head) -> bool:
+        """Whether a turn appended to a list that the function has, and no variable of it."""
+        appended = {id(items): items for items, _ in self.log[head.logged :]}
+        others = {key for key, items in appended.items() if not self._had(head, items)}
+        return bool(others) and bool(self.loops.has_in_next_turn(head, others))
 
     def _is_row(self, x: Any, kind: ArrayType) -> bool:
         """Whether an item that stands in a list before the loop may be a row."""
