@@ -312,6 +312,20 @@ def test_functions_of_elements(name):
     assert change == pytest.approx(along, rel=2e-3 if name == "several" else 1e-7), name
 
 
+@pytest.mark.parametrize("constant", [0.5, np.array(0.5), np.array([0.5, 1.0, -1.0]), [2.0], 3])
+def test_vectorize_of_a_traced_array_and_a_constant(constant):
+    """A constant is repeated to lengths that only the program's graph has."""
+
+    def f(x):
+        return np.vectorize(lambda a, b: a * b if a > b else a + b)(x, constant)
+
+    compiled = tg.compile(f)
+    for x in (np.array([1.0, 0.2, 3.0]), np.array([6.0, 0.4, 2.0])):
+        np.testing.assert_array_equal(compiled(x), f(x))
+        expected = np.where(x > constant, constant, 1.0) * np.ones(3)
+        np.testing.assert_array_equal(tg.grad(lambda x: np.sum(f(x)))(x), expected)
+
+
 def test_functions_of_elements_take_arguments_as_they_are():
     x = tg.tensor(OPERANDS["u"])
     f = tg.vectorize(lambda a, k, shift: a**k + shift, excluded=[1], doc="A power.")

@@ -18,7 +18,7 @@ from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.joining import stack, unstack
 from tracegrad.ops.shape.reshaping import broadcast_beside, reshape_to, sizes_of
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.values.dispatch import is_number, ndim_of, shape_of
+from tracegrad.values.dispatch import HANDLERS, is_number, ndim_of, shape_of
 
 
 def vectorize(
@@ -96,10 +96,12 @@ def _elements(given: list[Any], axes: list[int]) -> tuple[tuple[Any, ...], list[
             raise ShapeError(f"vectorize: {kept} axes are needed, there are {ndim_of(x)}")
         outer.append(shape_of(x)[: ndim_of(x) - kept])
     shape = broadcast(sizes_of(given), outer)
+    like = next((x for x in given if type(x) in HANDLERS), given[0])  # whose graph has the lengths
     several = []
     for x, kept in zip(given, axes, strict=True):
         inner = shape_of(x)[ndim_of(x) - kept :]
-        whole = broadcast_beside(x, (*shape, *inner), x) if shape_of(x) != (*shape, *inner) else x
+        wanted = (*shape, *inner)
+        whole = x if shape_of(x) == wanted else broadcast_beside(x, wanted, like)
         several.append(unstack(reshape_to(whole, shape=(sz.mul(shape), *inner)), 0))
     return shape, several
 
