@@ -12,7 +12,7 @@ from checks import assert_close
 from numpy_cases import OPERANDS, calls, flat, function_of, used
 
 import tracegrad as tg
-from tracegrad.errors import ConversionError
+from tracegrad.errors import ConversionError, MemoryAccessError, TracegradError
 
 X = np.linspace(0.2, 1.4, 6).reshape(2, 3)
 REFUSED = ("apply_along_axis", "apply_over_axes", "piecewise")  # they call functions
@@ -103,7 +103,7 @@ def test_an_array_of_jax_from_outside_is_an_input():
         (lambda x: jax.lax.scan(lambda c, r: (c, r), 0.0, x)[1], r"jax\.lax\.scan .*write for"),
         (lambda x: jax.random.normal(x, (3,)), r"jax\.random\.normal .*KeyGenerator"),
         (lambda x: jax.jit(lambda y: y)(x), "<lambda> under jax.jit"),
-        (lambda x: jax.vmap(jnp.sin)(x), "without jax.jit and JAX's other transforms"),
+        (lambda x: jax.checkpoint(jnp.sin)(x), "without jax.jit and JAX's other transforms"),
         (lambda x: jax.nn.glu(x[0, :2]), r"jax\.nn\.glu .*NumPy's functions"),
     ],
 )
@@ -111,3 +111,49 @@ def test_an_array_of_jax_from_outside_is_an_input():
 def test_what_has_no_counterpart_is_refused_by_its_name(f, told, backend):
     with pytest.raises(ConversionError, match=rf"(?s){told}.*test_jax_functions.py:\d+"):
         tg.compile(f, backend=backend)(X)
+
+
+def test_vmap_of_jax_is_ours():
+    def loss(w, x, vmap):
+        rows = vmap(lambda row, w: {"y": jnp.tanh(row @ w), "row": row}, (0, None))(x, w)
+        return np.sum(rows["y"] ** 2) + np.sum(rows["row"])
+
+    w = np.ones(3)
+    expected = jax.grad(lambda w, x: loss_of_jax(w, x))(jnp.asarray(w), jnp.asarray(X))
+    for backend in ("numpy", "jax"):
+        slope = tg.grad(lambda w, x: loss(w, x, jax.vmap), backend=backend)
+        for _ in range(2):
+            assert_close(slope(w, X), np.asarray(expected), 1e-5)
+        assert slope.cache_info().hits == 1
+        assert_close(np.asarray(jax.jit(slope)(w, X)), np.asarray(expected), 1e-5)
+    with pytest.raises(ConversionError, match=r"without jax\.jit and JAX's other transforms"):
+        tg.compile(lambda x: jax.vmap(jnp.sin, axis_name="rows")(x))(X)
+
+
+def loss_of_jax(w, x):
+    return jnp.sum(jax.vmap(lambda row: jnp.tanh(row @ w))(x) ** 2)
+
+
+@pytest.mark.parametrize("on", ["cpu", "jax"])
+@pytest.mark.parametrize("needs_grad", [False, True])
+def test_functions_of_jax_refuse_tensors_and_say_what_to_write(on, needs_grad):
+    x = tg.tensor(np.ones(3), requires_grad=needs_grad).to(on)
+    given = jnp.ones(3)
+    for f in (
+        *(jnp.sin, jnp.sum, jax.jit(lambda x: x), lambda x: jnp.multiply(given, x)),
+        *(lambda x: jnp.where(True, x, x), lambda x: jnp.einsum("i,i", x, x)),
+    ):
+        with pytest.raises(TracegradError, match=r"write NumPy's, np\.sin\(x\) for jnp\.sin\(x\)"):
+            f(x)
+    assert type(given * x) is type(x * given) is tg.Tensor  # operators are the Tensor's
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_updates_as_in_jax_are_refused_with_what_to_write(backend):
+    told = r"(?s)x\[i\] = v, and np\.add\.at.*test_jax_functions.py:\d+"
+    for f in (lambda x: x.at[0].set(1.0), lambda x: (2.0 * x).at[0].add(1.0)):
+        for call in (tg.compile(f, backend=backend), jax.jit(tg.compile(f, backend=backend))):
+            with pytest.raises(MemoryAccessError, match=told):
+                call(jnp.ones(3))
+    asked = tg.compile(lambda x: x if hasattr(x, "at") else 2.0 * x, backend=backend)
+    assert_close(asked(np.ones(3)), np.full(3, 2.0), 0)

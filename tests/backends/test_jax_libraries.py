@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import ArgumentError, RecompileWarning, TracegradError
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -243,6 +243,49 @@ def test_equinox_gradients_are_modules():
             found = slope(net, jnp.array(X), jnp.array(Y))
             assert_trees(found, expected)
             assert found.width == 8 and found.act is None
+
+
+def test_layers_of_equinox_are_called_as_they_are():
+    """`eqx.nn.Linear` under `tg.vmap` and `jax.vmap`; it computes with ``@``, in a named scope."""
+    eqx = pytest.importorskip("equinox")
+    layer = eqx.nn.Linear(4, 8, key=jax.random.PRNGKey(0))
+    expected = jax.grad(lambda m, x: jnp.sum(jnp.tanh(jax.vmap(m)(x)) ** 2))(layer, X)
+    for vmap in (tg.vmap, jax.vmap):
+        slope = tg.grad(lambda m, x, vmap=vmap: np.sum(np.tanh(vmap(m)(x)) ** 2))
+        for _ in range(2):
+            assert_trees(slope(layer, jnp.array(X)), expected)
+        assert slope.cache_info().hits == 1
+        assert_trees(eqx.filter_jit(slope)(layer, jnp.array(X)), expected)
+
+
+def test_an_mlp_of_equinox():
+    """It maps its activation over units, by weak references: inside `jax.jit` it is refused."""
+    eqx = pytest.importorskip("equinox")
+    net = eqx.nn.MLP(4, 2, 3, 1, key=jax.random.PRNGKey(0))
+    expected = eqx.filter_grad(lambda m, x: jnp.sum(m(x) ** 2))(net, X[0])
+    slope = tg.grad(lambda m, x: np.sum(m(x) ** 2))
+    with pytest.warns(RecompileWarning, match="one example after the other"):
+        found = slope(net, jnp.array(X[0]))
+    for mine, layer in zip(found.layers, expected.layers, strict=True):
+        np.testing.assert_allclose(mine.weight, layer.weight, 1e-5, 1e-6)
+    with pytest.raises(ArgumentError, match="reads or changes a weak reference"):
+        eqx.filter_jit(slope)(net, jnp.array(X[0]))
+
+
+def test_what_jax_takes_for_a_leaf_is_one():
+    @dataclasses.dataclass
+    class Unknown:
+        w: Any
+
+    class Under(dict):
+        pass
+
+    def counted(x):
+        given = [Unknown(x), Under(x=x), {"x": x}]
+        return np.sum(x) * len([n for n in jax.tree.leaves(given)] + jax.tree.leaves((x, None)))
+
+    for _ in range(2):
+        assert tg.compile(counted)(np.ones(2)) == counted(np.ones(2)) == 8.0
 
 
 @pytest.mark.parametrize("partitioned", [False, True])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import GradientError
+from tracegrad.errors import GradientError, TracegradError
 from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
@@ -243,7 +244,27 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _refused_by_jax(x: Tensor) -> Any:
+    """Where functions of JAX's look for an array, and find none, they tell what to write.
+
+    JAX asks everything that it does not know for ``__jax_array__``; its operators leave a Tensor
+    that has none to the Tensor's own.
+    """
+    if x._is_traced or sys._getframe(1).f_code.co_name not in _ABOUT_TO_REFUSE:
+        raise AttributeError("__jax_array__")
+    raise TracegradError(
+        "a function of JAX's is given a Tensor: write NumPy's, np.sin(x) for jnp.sin(x), which run "
+        "on the device of a Tensor and record gradients; or pass x.detach().cpu().numpy() where "
+        "no gradient is needed"
+    )
+
+
+_ABOUT_TO_REFUSE = frozenset({"shaped_abstractify", "bind", "_arraylike"})
+"""Functions of JAX in which what has no ``__jax_array__`` is an error that says nothing of it."""
+
+
 def install(cls: Any) -> None:
     """Gives Tensors these methods."""
     for name, function in METHODS.items():
         setattr(cls, name, function)
+    cls.__jax_array__ = property(_refused_by_jax)

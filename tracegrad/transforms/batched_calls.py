@@ -81,7 +81,9 @@ class BatchCalls:
 
     def _place(self, arguments: Arguments) -> Any:
         """What tells calls of a `vmap` apart; a function may make the same anew in each run."""
-        return code_of(self._function) or self._function, arguments.key
+        function = self._function
+        of = code_of(function) or code_of(type(function).__call__)  # a module of JAX has no hash
+        return of or function, arguments.key
 
     def _over_batch(
         self, call: Callable[[Sequence[Any]], Any], arguments: Arguments

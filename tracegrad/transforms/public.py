@@ -12,6 +12,7 @@ from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.sparse_derivatives import Sparse
 from tracegrad.transforms.vector_products import hvp, jvp, known, linearize
 from tracegrad.transforms.vjp import vjp
+from tracegrad.world import jax_tree_calls
 
 __all__ = [
     "compile",
@@ -389,6 +390,7 @@ def compile(
     return _decorator("compile", f, (), False, backend, static_argnames, placement)
 
 
+@jax_tree_calls.over_batches.by
 def vmap(
     f: Callable[..., Any] | None = None,
     in_axes: Any = 0,

@@ -414,6 +414,11 @@ def _told(tree: Any) -> _Node | None:
     return node
 
 
+def is_leaf_of_jax(tree: Any) -> bool:
+    """Whether JAX, which is there, takes an object for a leaf: a dataclass, a class under dict."""
+    return tree is not None and type(tree) not in (dict, list, tuple) and _of_jax(tree) is None
+
+
 def _of_jax(tree: Any) -> _Node | None:
     from tracegrad.values.jax_library import fields_of_jax, split_by_jax
 

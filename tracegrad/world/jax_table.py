@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ConversionError
+from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.tensor import Tensor
@@ -110,7 +110,7 @@ def refused(callee: Any, asked: str = "") -> ConversionError:
 
 def refuses(callee: Any, error: Exception) -> bool:
     """Whether a function of JAX's has met a Tensor and could not take it."""
-    met = type(error) is ConversionError or _TENSOR in str(error)
+    met = type(error) in (ConversionError, TracegradError) or _TENSOR in str(error)
     return met and is_of_jax(callee)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ConversionError
+from tracegrad.machine.calls import call as call_traced
 from tracegrad.machine.calls import make_instance
 from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.tensors.tensor import Tensor
@@ -38,7 +39,7 @@ from tracegrad.world.container_changes import CHANGING
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.interception import holds_tensors, instead, stacked
 from tracegrad.world.jax_table import is_public
-from tracegrad.world.jax_tree_calls import tree_function
+from tracegrad.world.jax_tree_calls import function_under_a_name, tree_function
 from tracegrad.world.lru_caches import CACHED, ask
 from tracegrad.world.mutating_operations import changes_by_name
 from tracegrad.world.native_gate import derive
@@ -71,6 +72,9 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     """A call of what is written in C, or of a library's Python."""
     if type(callee) is np.vectorize:
         callee = _vectorize(world, callee)
+    named = function_under_a_name(callee)
+    if named is not None:
+        return call_traced(world.machine, named, operands, keywords)
     if type(callee) is CACHED:
         return ask(world, callee, operands, keywords)
     if instead(callee, operands, keywords) is not None:  # it reads them as C code does
@@ -315,7 +319,9 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         for x in operands:
             world.changes(x)
         return callee(*operands, **keywords)
-    plain, named = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
+    own = _is_own(callee)  # what is called is traced, and not read
+    plain = tuple([x if own and callable(x) else contents(world, x) for x in operands])
+    named = _plain_keywords(world, keywords)
     try:
         return stacked(callee, plain, named)
     except ConversionError:

@@ -18,6 +18,7 @@ from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.user_code.program_points import at_line
+from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
@@ -165,6 +166,8 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
                 if name == "as_integer_ratio":
                     refuse(x)
                 return operation(number, *operands[1:])
+        if name == "at":
+            raise _updated_as_in_jax(original)
         if type(name) is str and is_of_arrays(name) and issubclass(x.__class__, np.ndarray):
             return _of_memory(x, original, operation, operands)
     return operation(*operands)
@@ -187,6 +190,15 @@ def _of_memory(x: Tensor, original: Any, operation: Any, operands: Any) -> Any:
 
 
 _OF_NUMBERS = frozenset({"byteswap", "dump", "dumps", "getfield", "setfield", "tofile"})
+
+
+def _updated_as_in_jax(original: Any) -> Exception:
+    """``x.at``, which arrays of JAX have, and which nobody else is told that they have."""
+    kind = ConversionError if is_jax_array(original) else MemoryAccessError
+    return kind(
+        "x.at[i].set(v) of an array that tracegrad follows: write x = x.copy(); x[i] = v, and "
+        f"np.add.at(x, i, v) for x.at[i].add(v){at_line()}"
+    )
 
 
 def is_of_arrays(name: str) -> bool:
