@@ -67,6 +67,11 @@ AROUND = {
     "vjp": lambda f: lambda x: jax.vjp(f, x)[0],
     "map": lambda f: lambda x: lax.map(f, x),
     "cond": lambda f: jax.jit(lambda x: lax.cond(x[0, 0] > 0, f, jnp.zeros_like, x)),
+    "switch": lambda f: lambda x: lax.switch(jnp.int32(1), [jnp.zeros_like, f], x),
+    "scan": lambda f: lambda x: lax.scan(lambda last, row: (f(row), f(last)), x[0], x),
+    "fori_loop": lambda f: lambda x: lax.fori_loop(0, 2, lambda i, x: f(x) * 0.1, x),
+    "associative_scan": lambda f: lambda x: lax.associative_scan(lambda a, b: f(a * b), x),
+    "closure_convert": lambda f: lambda x: jax.closure_convert(f, x)[0](x),
 }
 
 
