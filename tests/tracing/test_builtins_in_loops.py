@@ -435,3 +435,98 @@ def test_what_an_item_raises_is_what_python_raises():
                 run(np.arange(3.0))
             errors.append((type(caught.value), str(caught.value)))
         assert errors[0] == errors[1]
+
+
+def test_floats_of_python_are_added_as_sum_adds_them():
+    def f(x, count):
+        large = (1e100, 1.0, -1e100)
+        return x[0] * sum(0.1 * k for k in range(count)) + sum(large[k] for k in range(3))
+
+    def after_others(x, count):
+        return sum(x[0] if k == 3 else 0.1 for k in range(count)) + sum(k for k in range(count))
+
+    x = np.random.default_rng(0).normal(size=4)
+    for function in (f, after_others):
+        compiled = tg.compile(function)
+        for count in (5, 40, 100):
+            assert_same_bits(compiled(x, count), function(x, count))
+
+
+def first_of_all(x):
+    rows = iter(x)
+    s = next(rows)
+    for v in rows:
+        s = s * 0.9 + v
+    return s
+
+
+def first_pair(x):
+    pairs = zip(x[1:], x[:-1])
+    a, b = next(pairs)
+    s = a * b
+    for v, w in pairs:
+        s = s * 0.9 + v * w
+    return s
+
+
+def first_numbers(x):
+    numbers = iter(range(len(x)))
+    s = x[next(numbers)] - x[next(numbers)]
+    for k in numbers:
+        s = s * 0.9 + x[k]
+    return s
+
+
+def first_of_a_list(x):
+    values = iter([v * 2 for v in x])
+    s = next(values)
+    for v in values:
+        s = s * 0.9 + v
+    return s
+
+
+def first_of_reversed(x):
+    rows = reversed(x)
+    s = next(rows)
+    for v in rows:
+        s = s * 0.9 + v
+    return s
+
+
+def all_that_come(x):
+    rows = iter(x)
+    s = 0.0
+    while (v := next(rows, None)) is not None:
+        s = s * 0.9 + v
+    return s
+
+
+def least_and_most(x):
+    return min(x) * max(x) + reduce(lambda a, v: 0.9 * a + v, x)
+
+
+ONE_AFTER_ANOTHER = [first_of_all, first_pair, first_numbers, first_of_a_list, least_and_most]
+
+
+@pytest.mark.parametrize(
+    "function", [*ONE_AFTER_ANOTHER, first_of_reversed, all_that_come], ids=lambda f: f.__name__
+)
+def test_what_is_asked_for_before_a_loop(function):
+    f = tg.value_and_grad(function)
+    for size in (20, 12, 30, 10, 9, 3, 50, 2, 1):
+        x = np.random.default_rng(size).normal(size=size)
+        try:
+            expected = run_eagerly(function, (x,))
+        except (StopIteration, RuntimeError, IndexError) as error:
+            with pytest.raises(type(error)):
+                f(x)
+            continue
+        assert_same_bits(split(f(x)), expected)
+
+
+@pytest.mark.parametrize("function", ONE_AFTER_ANOTHER, ids=lambda f: f.__name__)
+def test_one_version_stands_for_all_lengths(function, fresh_loops):
+    f = tg.value_and_grad(function)
+    for size in (20, 12, 30, 50):
+        f(np.sort(np.random.default_rng(size).normal(size=size)))
+    assert " 1 version," in str(f.explain())

@@ -21,7 +21,6 @@ from tracegrad.machine.consumed_generators import (
     REDUCING,
     SUMMING,
 )
-from tracegrad.machine.decoding import VERSION
 from tracegrad.machine.iteration import (
     DIRECT,
     GENERATOR,
@@ -189,8 +188,7 @@ def _(m, args, kwargs):
         return m.native(sum, *args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     refused = any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}
-    adds = ADDS_AS_SUM and not refused
-    frame = m.consuming(args[0], SUMMING, begin=start) if adds else None
+    frame = None if refused else m.consuming(args[0], SUMMING, begin=start)
     if frame is not None:
         return m.answer(frame)
     if type(args[0]) is GENERATOR:
@@ -201,10 +199,6 @@ def _(m, args, kwargs):
     if type(values) in (list, tuple) and operators.all_plain(values):
         return m.native(sum, values, start)
     return m.run_own(summed, values, start)
-
-
-ADDS_AS_SUM = VERSION < (3, 12)
-"""Whether `sum` adds floats as `+` does: from 3.12 on it keeps what that rounds away."""
 
 
 def gone_through(m, x: Any) -> Any:

@@ -11,10 +11,10 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from tracegrad.machine import calls
+from tracegrad.machine import calls, operators
 from tracegrad.machine.decoding import (
     VERSION,
     WRITTEN,
@@ -55,11 +55,18 @@ class Consumer:
 
 
 LISTING = Consumer("items", [("LIST_APPEND", "around")], [("RETURN_VALUE", 0)])
-SUMMING = Consumer(
-    "total",
-    [("LOAD_FAST", 0), ("SWAP", 2), ("BINARY_OP", 0), ("STORE_FAST", 0)],
-    [("LOAD_FAST", 0), ("RETURN_VALUE", 0)],
-)
+if VERSION < (3, 12):
+    SUMMING = Consumer(
+        "total",
+        [("LOAD_FAST", 0), ("SWAP", 2), ("BINARY_OP", 0), ("STORE_FAST", 0)],
+        [("LOAD_FAST", 0), ("RETURN_VALUE", 0)],
+    )
+else:  # `sum` keeps what adding floats of Python rounds away
+    SUMMING = Consumer(
+        "total",
+        [("LOAD_FAST", 0), ("ADD_UP", 0), ("STORE_FAST", 0)],
+        [("LOAD_FAST", 0), ("ADDED_UP", 0), ("RETURN_VALUE", 0)],
+    )
 
 
 def _deciding(outcome: bool) -> Consumer:
@@ -122,6 +129,47 @@ def _(t, arg, n):
     def op(f, s):
         item, total = s.pop(), s.pop()
         s.append(calls.call(f.machine, s[0], [total, item], {}))
+        return n
+
+    return op
+
+
+class Floats(NamedTuple):
+    """Floats of Python that `sum` is to add up in C code: the last one, and those before."""
+
+    before: Any
+    last: Any
+
+    def added(self, m: Any) -> Any:
+        """Their sum."""
+        values, total = [], self
+        while type(total) is Floats:
+            values.append(total.last)
+            total = total.before
+        return m.native(sum, values[::-1], total)
+
+
+@maker("ADD_UP")
+def _(t, arg, n):
+    def op(f, s):
+        total, item = s.pop(), s.pop()
+        if type(total) in (float, complex, Floats):
+            if type(item) in (int, bool, float, complex):
+                s.append(Floats(total, item))
+                return n
+            if type(total) is Floats:
+                total = total.added(f.machine)
+        s.append(operators.binary(f.machine, operators.BINARY[0], total, item))
+        return n
+
+    return op
+
+
+@maker("ADDED_UP")
+def _(t, arg, n):
+    def op(f, s):
+        if type(s[-1]) is Floats:
+            s.append(s.pop().added(f.machine))
         return n
 
     return op

@@ -167,6 +167,18 @@ class Lengths:
         self.fix(start)
         self.fix(stop)
 
+    def has_next(self, iterator: Any, left: range) -> bool:
+        """Whether an iterator over a range gives one more number, in this run and in all others."""
+        _, start, stop = self.ranges.get(id(iterator), (None, left.start, left.stop))
+        sizes = self.trace.sizes
+        start, of = sizes.resolve(start), sizes.resolve(minus(stop, start))
+        if not left or left.step != 1 or not isinstance(start, int) or self._is_of_data(of):
+            return False
+        if isinstance(of, Size):
+            number = left.start - start + 1
+            self._assume(size_of(SliceLength(of, None, number, None)), number)
+        return True
+
     def _begins(self, start: Dim, stop: Dim) -> None:
         """A loop may begin whose turns only data tell: whether it has enough of them is looked at.
 

@@ -102,6 +102,11 @@ class Rows:
         for x in self.given:
             yield from x.leaves() if type(x) is Rows else (x,)
 
+    @property
+    def turns_round(self) -> bool:
+        """Whether it goes through something from the end on, whose place the length tells."""
+        return self.down or any(type(x) is Rows and x.turns_round for x in self.given)
+
     def on_alone(self) -> None:
         """A list has been changed: it goes on as long as there are items, as iterators do."""
         if not self.alone:

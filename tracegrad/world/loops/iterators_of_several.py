@@ -13,8 +13,11 @@ from typing import Any
 from weakref import WeakSet
 
 from tracegrad.errors import ConversionError
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world.loops.loop_heads import RANGE
+from tracegrad.world.loops.loop_runner import left_of
 from tracegrad.world.loops.widened_states import Learned
-from tracegrad.world.row_iterators import Rows, backwards, enumerated, paired, zipped
+from tracegrad.world.row_iterators import Items, Rows, backwards, enumerated, paired, zipped
 
 GOING: dict[int, Any] = {
     id(zip): zipped,
@@ -44,6 +47,20 @@ def going(loops: Any, operation: Any, operands: Sequence[Any], keywords: Any) ->
         for x in iterators:
             x.taken = True
     return rows
+
+
+def takes_one(loops: Any, iterator: Any) -> bool:
+    """Whether the function asks for one more, which is there in all calls of the program."""
+    frame = loops.world.machine.frame
+    if frame is None or frame.program.instructions[frame.index].name == "FOR_ITER":
+        return False
+    numbers = iterator
+    if type(iterator) is Rows:
+        leaves = {type(x) for x in iterator.leaves()}
+        if iterator.alone or iterator.turns_round or not leaves <= {Items, Tensor, range}:
+            return False
+        numbers = iterator.numbers
+    return type(numbers) is RANGE and bool(loops.lengths.has_next(numbers, left_of(numbers)))
 
 
 def shares_iterators(loops: Any) -> None:

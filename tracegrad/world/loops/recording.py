@@ -35,7 +35,7 @@ from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.filled_lists import KEEPING
-from tracegrad.world.loops.iterators_of_several import GOING, going, shares_iterators
+from tracegrad.world.loops.iterators_of_several import GOING, going, shares_iterators, takes_one
 from tracegrad.world.loops.list_appends import Lists
 from tracegrad.world.loops.loop_heads import (
     APART,
@@ -130,8 +130,9 @@ class Loops(Closing):
 
     def _advances(self, iterator: Any) -> None:
         """An iterator goes on that is not a loop's: turns in which it was not made change it."""
-        self.lengths.looked(iterator)
-        self.lengths.fix_range(iterator)
+        if not takes_one(self, iterator):
+            self.lengths.looked(iterator)
+            self.lengths.fix_range(iterator)
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
