@@ -95,6 +95,111 @@ def left(a, x):
     return x
 
 
+def van_der_pol(mu, x):
+    """Heun's method, whose steps are made again, and smaller, where they err."""
+    t, h, v = 0.0, 0.01, 0.0
+    while t < 20.0:
+        a, b, end, speed = _heun(mu, x, v, h)
+        if abs(end - a) + abs(speed - b) < 1e-3:
+            t, x, v = t + h, end, speed
+            h = h * 1.2
+        else:
+            h = h * 0.5
+    return x * x + v
+
+
+def _heun(mu, x, v, h):
+    """The end of a step by Euler's method, and by Heun's."""
+    k, force = v, mu * (1.0 - x * x) * v - x
+    a, b = x + h * k, v + h * force
+    return a, b, x + 0.5 * h * (k + b), v + 0.5 * h * (force + mu * (1.0 - a * a) * b - a)
+
+
+TURNS = 1_868  # that `van_der_pol(1.5, 1.0)` makes
+
+
+def van_der_pol_scan(mu, x):
+    def turn(carry):
+        t, h, x, v = carry
+        a, b, end, speed = _heun(mu, x, v, h)
+        fits = jnp.abs(end - a) + jnp.abs(speed - b) < 1e-3
+        taken, left = (t + h, h * 1.2, end, speed), (t, h * 0.5, x, v)
+        return jax.lax.cond(fits, lambda: taken, lambda: left)
+
+    def step(carry, _):
+        return jax.lax.cond(carry[0] < 20.0, turn, lambda carry: carry, carry), None
+
+    start = jnp.zeros_like(x)
+    (_, _, x, v), _ = jax.lax.scan(step, (start, start + 0.01, x, start), None, length=TURNS)
+    return x * x + v
+
+
+def leapfrog(k, q, p):
+    for _ in range(1_000):
+        q, p = _leap(k, q, p, np)
+    return np.sum(q * q)
+
+
+def _leap(k, q, p, np):
+    p = p - 0.005 * k * np.sin(q)
+    q = q + 0.01 * p
+    return q, p - 0.005 * k * np.sin(q)
+
+
+def leapfrog_scan(k, q, p):
+    step = lambda state, _: (_leap(k, *state, jnp), None)
+    (q, p), _ = jax.lax.scan(step, (q, p), None, length=1_000)
+    return jnp.sum(q * q)
+
+
+def kalman(transition, noise, observed, z):
+    n = len(observed)
+    state = np.zeros(n), np.eye(n), 0.0
+    for t in range(len(z)):
+        state = _observe(transition, noise, observed, *state, z[t], np)
+    return state[2]
+
+
+def _observe(transition, noise, observed, x, spread, loss, z, np):
+    """Predict, and correct by what is observed."""
+    x = transition @ x
+    spread = transition @ spread @ transition.T + noise * np.eye(len(observed))
+    deviation = observed @ spread @ observed + 0.5
+    gain, error = spread @ observed / deviation, z - observed @ x
+    loss = loss + 0.5 * (np.log(deviation) + error * error / deviation)
+    return x + gain * error, spread - np.outer(gain, observed @ spread), loss
+
+
+def kalman_scan(transition, noise, observed, z):
+    def step(state, z):
+        return _observe(transition, noise, observed, *state, z, jnp), None
+
+    n = len(observed)
+    return jax.lax.scan(step, (jnp.zeros(n), jnp.eye(n), 0.0), z)[0][2]
+
+
+def hidden_markov(moves, emits, first, seen):
+    alpha, loss = _scaled(first * emits[:, seen[0]], np)
+    for t in range(1, len(seen)):
+        alpha, more = _scaled((alpha @ moves) * emits[:, seen[t]], np)
+        loss = loss + more
+    return -loss
+
+
+def _scaled(alpha, np):
+    total = np.sum(alpha)
+    return alpha / total, np.log(total)
+
+
+def hidden_markov_scan(moves, emits, first, seen):
+    def step(carry, o):
+        alpha, more = _scaled((carry[0] @ moves) * emits[:, o], jnp)
+        return (alpha, carry[1] + more), None
+
+    start = _scaled(first * emits[:, seen[0]], jnp)
+    return -jax.lax.scan(step, start, seen[1:])[0][1]
+
+
 def chain(x, a):
     y = np.sin(x) * a
     y = np.exp(-y) + x
@@ -178,6 +283,12 @@ def best(call: Callable[[], Any], number: int) -> float:
     return min(timeit.repeat(call, number=number, repeat=7)) / number * 1e6
 
 
+def agree(ours: Any, theirs: Any) -> None:
+    """Raises where value and gradient are not those of JAX, but for roundings."""
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, 1e-9, 1e-12)
+
+
 def main() -> None:
     numba_backend.settings.at_once = True
     rng = np.random.default_rng(0)
@@ -191,6 +302,22 @@ def main() -> None:
             (np.array([1.5, 1.0, 3.0, 1.0]), np.ones(2)),
         ),
         "Newton's method, left by `break`": (newton, left, (np.float64(2.0), np.float64(1.0))),
+        "Heun's method, steps made again": (
+            van_der_pol,
+            van_der_pol_scan,
+            (np.float64(1.5), np.float64(1.0)),
+        ),
+        "leapfrog, 1,000, 10 numbers": (leapfrog, leapfrog_scan, tuple(rng.random((3, 10)) + 0.5)),
+        "Kalman filter, 200, 4 x 4": (
+            kalman,
+            kalman_scan,
+            (0.9 * np.eye(4) + 0.02, np.float64(0.1), rng.random(4), rng.normal(size=200)),
+        ),
+        "hidden Markov model, 500, 5 states": (
+            hidden_markov,
+            hidden_markov_scan,
+            (*rng.dirichlet(np.ones(5), (2, 5)), np.full(5, 0.2), rng.integers(0, 5, 500)),
+        ),
     }
     print("| | numba, us | NumPy source / numba | numba / jax.jit |\n|---|---|---|---|")
     for name, (f, scan, args) in cases.items():
@@ -198,7 +325,7 @@ def main() -> None:
         jitted, arrays = jax.jit(jax.value_and_grad(scan)), tuple(map(jnp.asarray, args))
         for function in (plain, compiled, compiled):
             function(*args)
-        jax.block_until_ready(jitted(*arrays))
+        agree(compiled(*args), jax.block_until_ready(jitted(*arrays)))
         numpy = best(partial(plain, *args), 3)
         numba = best(partial(compiled, *args), 50)
         xla = best(partial(finished, jitted, arrays), 50)
