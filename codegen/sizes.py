@@ -108,7 +108,10 @@ def as_python(dim: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
 def _atom_text(atom: Atom, texts: Mapping[str, str]) -> str:
     """An atom as an operand."""
     text = _bare_text(atom, texts)
-    return f"({text})" if " // " in text and not text.startswith("len(") else text
+    match atom:
+        case Quotient() | SliceLength(_, None, None, int()):  # a quotient, or written as one
+            return f"({text})" if " // " in text else text
+    return text
 
 
 def _bare_text(atom: Atom, texts: Mapping[str, str]) -> str:
@@ -137,9 +140,10 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
 def at_least(a: Dim, b: Dim) -> tuple[Dim, int] | None:
     """The length, and the number below which it is not, where that is what ``a == b`` says."""
     match a.atom() if isinstance(a, Size) else None:
-        case SliceLength(of, None, stop, None) if stop == b and isinstance(b, int):
-            constant = _terms(of).get((), 0)
-            return add(of, -constant), b - constant
+        case SliceLength(of, start, int(stop), None) if stop - (start or 0) == b and b > 0:
+            if (start or 0) >= 0:
+                constant = _terms(of).get((), 0)
+                return add(of, -constant), stop - constant
     return None
 
 
@@ -166,7 +170,26 @@ def equality_as_python(a: Dim, b: Dim, texts: Mapping[str, str] = NO_TEXTS) -> s
     least = at_least(a, b)
     if least is not None:
         return f"{as_python(least[0], texts)} >= {least[1]}"
+    by = _divided(a, b) or _divided(b, a)
+    if by is not None:
+        whole, part = (_in_product(dim, texts) for dim in by)
+        return f"{whole} % {part} == 0"
     return f"{as_python(a, texts)} == {as_python(b, texts)}"
+
+
+def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+    """`b`, and what divides it, where ``a == b`` says that: ``3 * (n0 // 3) == n0``."""
+    for atoms, _ in a.terms if isinstance(a, Size) else ():
+        for atom in atoms:
+            if isinstance(atom, Quotient) and atom.of == b and a == mul([atom.by, size_of(atom)]):
+                return b, atom.by
+    return None
+
+
+def _in_product(dim: Dim, texts: Mapping[str, str]) -> str:
+    if isinstance(dim, int):
+        return str(dim)
+    return _atom_text(atom, texts) if (atom := dim.atom()) else f"({as_python(dim, texts)})"
 
 
 def symbol(name: str) -> Size:
@@ -501,6 +524,12 @@ class Sizes:
                     self.stand_for(composed, simple)
             before, pairs = pairs, list(self.unsolved.items())[::-1]
             if sweep and set(before) == set(pairs):
+                break
+        for composed, simple in pairs:
+            solution = solved(composed, simple)
+            if solution is not None:
+                del self.unsolved[composed]
+                self._learn(*solution)
                 return
 
     def stand_for(self, composed: Dim, simple: Dim) -> None:

@@ -336,6 +336,22 @@ def test_settled_lengths_assume_nothing():
     assert str(Settled(sizes, {"n4"}).new(2)) == "n5"
 
 
+def test_equations_read_as_python():
+    a, b = sz.symbol("n0"), sz.symbol("n1")
+    tail = sz.slice_length(a, slice(2, None))
+    shown = {
+        (sz.slice_length(a, slice(2, 4)), 2): "n0 >= 4",
+        (sz.mul([3, sz.quotient(tail, 3)]), tail): "len(range(n0)[2:]) % 3 == 0",
+        (sz.add(a, b), sz.mul([b, sz.quotient(sz.add(a, b), b)])): "(n0 + n1) % n1 == 0",
+        (sz.add(a, 1), sz.quotient(b, 2)): "n0 + 1 == n1 // 2",
+    }
+    for (one, other), text in shown.items():
+        assert sz.equality_as_python(one, other) == text
+        for values in ({"n0": 6, "n1": 12}, {"n0": 3, "n1": 9}, {"n0": 8, "n1": 4}):
+            equal = sz.substitute(one, values) == sz.substitute(other, values)
+            assert eval(text, {}, values) == equal
+
+
 def test_lengths_read_as_python():
     """What is shown for people is Python that gives the number."""
     a, b = sz.symbol("n0"), sz.symbol("n1")
@@ -347,6 +363,9 @@ def test_lengths_read_as_python():
         sz.slice_length(a, slice(1, -1)): "len(range(n0)[2:])",
         sz.quotient(sz.mul([a, b]), 3): "(n0*n1) // 3",
         sz.add(sz.mul([3, a, b]), -1): "3*n0*n1 - 1",
+        sz.mul([3, sz.quotient(sz.slice_length(a, slice(1, None)), 2)]): (
+            "3*(len(range(n0)[1:]) // 2)"
+        ),
     }
     for dim, text in shown.items():
         assert sz.as_python(dim) == text

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from codegen.ir import Frame, Graph, Value
-from codegen.sizes import as_python
+from codegen.sizes import as_python, equality_as_python
 from codegen.types import kind
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
@@ -102,7 +102,7 @@ def _about(
         elif not leaf.traced:
             lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
     for composed, simple in tree.sizes.unsolved.items():
-        lines.append(f"    {as_python(composed)} == {as_python(simple)}")
+        lines.append(f"    {equality_as_python(composed, simple)}")
     facts = list(zip(captures, tree.captured, made, strict=True))
     outside = [f"    {name}: {shown_type(tree, value)}" for name, value, own in facts if not own]
     if outside:
