@@ -148,7 +148,7 @@ def run_traced(
         grad_enabled=enabled,
         standing=not histories,
         machine=world.machine,
-        own_leaves={},
+        own_leaves=world.own_leaves,
     )
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:

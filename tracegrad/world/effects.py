@@ -355,6 +355,8 @@ class Forms:
 
     def _of_tensor(self, x: Tensor) -> Form:
         world, original = self.world, self.world.original(x)
+        if world.is_own_leaf(x):
+            raise NoForm("a Tensor that requires grad")
         if id(x) in self.given:
             return Argument(*self.given[id(x)])
         if world.stands_in(x) or world.is_outside(x):

@@ -167,6 +167,8 @@ class Outcome(StandIns):
                 found.append(store_of(guard, now, self._classes, True))
             elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
                 continue  # an array that is there already, or a view of one: a copy is not that
+            elif self.is_own_leaf(now):
+                continue
             elif _gives_way_to_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
         stored = {id(store.guard) for store in found}
@@ -191,6 +193,11 @@ class Outcome(StandIns):
             original = self.original(x)
             if original is not x:
                 return original
+            if self.is_own_leaf(x):
+                x._traced = None
+                if x._grad is not None:
+                    x._grad = wrap(x._grad._array)
+                return x
             if self.is_array_to_caller(x):
                 return x._array
             if x._traced is None and (tapes or not x.requires_grad):

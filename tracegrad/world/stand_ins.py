@@ -35,6 +35,7 @@ class StandIns(machine.World):
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         enter_libraries()
         self.kept = Kept()
+        self.own_leaves: dict[int, Any] = {}  # what the function itself made to differentiate by
         self.shared: set[int] = set()  # ids of containers that arguments have at several places
         self.holds_jax = False  # some Tensors stand for arrays of JAX
 
@@ -138,6 +139,10 @@ class StandIns(machine.World):
     def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """The function calls a method that changes the first operand, perhaps by the others."""
         self.kept.puts(operands[0], added(operands, keywords))
+
+    def is_own_leaf(self, x: Any) -> bool:
+        """Whether the function has made a Tensor itself, to differentiate by it: it stays that."""
+        return self.own_leaves.get(id(x)) is x
 
     # -- who is who -------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Answers(StandIns):
     def shown(self, x: Tensor, tensor: bool) -> Any:
         """What a Tensor is that the function leaves in a place where a Tensor stood, or none."""
         original = self.original(x)
-        if original is not x:
+        if original is not x or self.is_own_leaf(x):
             return original
         view = self.outside.left(x)
         if view is not None:
@@ -229,7 +229,10 @@ def interpreted() -> Iterator[None]:
         return
     world = Answers()
     before = STATE.update(
-        machine=machine.Machine(world), arrays=None, rewritten=False, own_leaves={}
+        machine=machine.Machine(world),
+        arrays=None,
+        rewritten=False,
+        own_leaves=world.own_leaves,
     )
     try:
         yield

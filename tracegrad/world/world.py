@@ -584,7 +584,7 @@ class World(Variables, Sequences):
         self.copies.clear()
         self._log.clear()
         self._arrays.clear()
-        self.kept = Kept()
+        self.kept, self.own_leaves = Kept(), {}
         if self.joins is not None:
             self.joins.release()
         self.trace = self.loops = self.joins = self.turn = self.machine.turn = None
