@@ -132,7 +132,24 @@ def folded_in_turns(x):
     return s
 
 
+def squares_mapped(x):
+    return sum(map(lambda v: v * v if v > 0 else v, x))
+
+
+def listed_by_map(x):
+    return np.sum(np.stack(list(map(lambda v: v * 2, x))) ** 2)
+
+
+def positive_ones(x):
+    return x[0] + sum(filter(lambda v: v > 0, x)) + max(map(lambda v: v * v, x))
+
+
+def where_any_is_far_out(x):
+    return x[0] * 2 if any(map(lambda v: abs(v) > 2, x)) else x[1]
+
+
 LOOPS = [
+    *(squares_mapped, listed_by_map, positive_ones, where_any_is_far_out),
     *(hinge, clipped_in_a_helper, warped, nearest, largest_row, sum_of_squares, pairs),
     *(by_number, nested, listed, discounted, product, conditional, conditional_from_zero),
     *(counted, largest_of_some, discounted_of_some, halved_where_all_are_small),
@@ -530,3 +547,23 @@ def test_one_version_stands_for_all_lengths(function, fresh_loops):
     for size in (20, 12, 30, 50):
         f(np.sort(np.random.default_rng(size).normal(size=size)))
     assert " 1 version," in str(f.explain())
+
+
+def test_maps_that_somebody_has_go_on():
+    def f(x):
+        doubled, kept = map(lambda v: v * 2, x), filter(lambda v: v > 2, x)
+        first = any(doubled)
+        return next(doubled) + sum(doubled) + next(kept) * sum(kept) + first
+
+    def in_an_expression(x):
+        several = [map(lambda v: v * 2, x), map(lambda v: v * 3, x)]
+        return sum(map(next, several)) + sum(several[0]) * len(list(several[1]))
+
+    def ended(x):
+        return sum(map(lambda v: next(iter(())), x)) + x[0]
+
+    x = np.arange(1.0, 12.0)
+    for function in (f, in_an_expression):
+        assert tg.compile(function)(x) == function(x)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        tg.compile(ended)(x)

@@ -86,7 +86,7 @@ def of_list(function: Any, listed: Any, values: Any, rest: Any, named: Any) -> A
 
 @replaces(list)
 def _(m, args, kwargs):
-    if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
+    if len(args) == 1 and not kwargs and type(args[0]) in (GENERATOR, map, filter):
         return m.at_last(m.consumed, args[0])
     return m.native(list, *[iterable(m, x) for x in args], **kwargs)
 
@@ -375,7 +375,8 @@ def taking_function(function: Any, place: int = 0, looks: bool = True) -> None:
 
     def own(m, args, kwargs):
         given = [m.callback(x, looks) if i == place else iterable(m, x) for i, x in enumerate(args)]
-        return m.native(function, *given, **{k: m.callback(v, looks) for k, v in kwargs.items()})
+        named = {k: m.callback(v, looks) for k, v in kwargs.items()}
+        return begun(m, function, args, m.native(function, *given, **named))
 
     replaces(function)(own)
 
@@ -425,7 +426,24 @@ def _(m, args, kwargs):
     function = m.callback(test)
     if function is test:
         return m.native(filter, test, iterable(m, args[1]))
-    return m.native(filter, lambda x: truth(m, function(x)), iterable(m, args[1]))
+    made = m.native(filter, lambda x: truth(m, function(x)), iterable(m, args[1]))
+    return begun(m, filter, args, made)
+
+
+def begun(m, function: Any, args: Any, made: Any) -> Any:
+    """An iterator of C code, of which it is known what the next instruction goes through."""
+    if function in EXPRESSIONS and len(args) == 2:
+        values = args[1]
+        if type(values) in (list, tuple, range) or id(type(values)) in m.opaque:
+            m.begins(made, EXPRESSIONS[function], args[0], values)
+    return made
+
+
+EXPRESSIONS = {
+    map: lambda function, values: (function(value) for value in values),
+    filter: lambda function, values: (value for value in values if function(value)),
+}
+"""What goes through the same, interpreted."""
 
 
 @replaces(itertools.groupby)

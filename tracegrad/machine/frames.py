@@ -162,6 +162,7 @@ class Machine:
         self.frame: Frame | None = None
         self.handled = Handled()
         self.unwound: BaseException | None = None
+        self.begun: tuple[Any, ...] = (ABSENT,)  # see `begins`
         self.depth = 0
         self.inside = 0  # how many native functions go on when what they have called returns
         self.limit = sys.getrecursionlimit()
@@ -348,7 +349,8 @@ class Machine:
         program = None if code is None else program_or_none(code)
         if frame is None or code is None or program is None:
             return None
-        x.close()
+        if type(x) is GeneratorType:
+            x.close()
         names, builtins, closure = frame.globals, frame.builtins, frame.closure
         iterator, *fast = frame.fast
         fast = [begin, *fast]
@@ -361,21 +363,30 @@ class Machine:
         frame = _expression_not_begun(self, x)
         return frame is not None and _few(frame.fast[0], most)
 
+    def begins(self, x: Any, expression: FunctionType, function: Any, values: Any) -> None:
+        """An instruction gives an iterator of C code; an expression goes through the same."""
+        at = self.frame
+        if at is not None:
+            self.begun = x, expression, function, values, at, at.index
+
     def is_handed_on(self, x: Any) -> bool:
         """Whether a generator expression is what the frame calls something with, and no more.
 
         Nobody has it then who could go on with it later.
         """
         frame = _expression_not_begun(self, x)
-        if frame is None or self.frame is None or frame.code not in self.frame.code.co_consts:
+        if frame is None or self.frame is None:
             return False
-        instructions, at = self.frame.program.instructions, self.frame.index
-        before = [i for i in range(at) if instructions[i].name != "PRECALL"][-2:]
-        calls_it = [instructions[i].name for i in before] == ["GET_ITER", "CALL"]
-        if not calls_it or instructions[before[1]].arg or instructions[at][:2] != ("CALL", 1):
+        if type(x) is not GeneratorType:
+            return True  # that much is known of it
+        if frame.code not in self.frame.code.co_consts:
             return False
-        targets = {x.arg for x in instructions if is_jump(x.name)}
-        return targets.isdisjoint(range(before[0], at + 1))
+        instructions = self.frame.program.instructions
+        before = _calls_with_what(self.frame)
+        made_by = "" if before is None else instructions[before - 1].name
+        if made_by == "PRECALL":
+            made_by = instructions[before - 2].name  # type: ignore[operator]
+        return made_by == "GET_ITER" and instructions[before].arg == 0  # type: ignore[index]
 
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""
@@ -531,6 +542,9 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
             index = unwind(m, f, error, again)
             if index < 0:
                 if is_a(error, StopIteration) and _yields(f):
+                    if f.code.co_filename in tracebacks.HIDDEN:
+                        what = "a StopIteration of what map() or filter() calls, as their end"
+                        raise RuntimeError(f"{what}, is not interpreted") from error
                     raise RuntimeError("generator raised StopIteration") from error
                 raise error  # type: ignore[misc]
             error = None
@@ -670,6 +684,35 @@ def _yields(f: Frame) -> bool:
     return f.code in WRITTEN and type(f.program.instructions[f.index]) is not Added
 
 
+def _calls_with_what(f: Frame) -> int | None:
+    """The call whose result alone a frame calls something with at once; None where it does not."""
+    instructions, at = f.program.instructions, f.index
+    before = [i for i in range(at) if instructions[i].name != "PRECALL"][-1:]
+    if not before or instructions[at][:2] != ("CALL", 1) or instructions[before[0]].name != "CALL":
+        return None
+    targets = {x.arg for x in instructions if is_jump(x.name)}
+    return before[0] if targets.isdisjoint(range(before[0], at + 1)) else None
+
+
+def _of_iterator(m: Machine, x: Any) -> Frame | None:
+    """The frame of an expression that goes through what an iterator of C code does."""
+    if m.begun[0] is not x or m.frame is None:
+        return None
+    _, expression, function, values, at, index = m.begun
+    if at is not m.frame or _calls_with_what(at) != index:
+        return None
+    (code,) = [x for x in expression.__code__.co_consts if type(x) is CodeType]
+    code = own_code(code, at.code, at.index)
+    program, iterator = program_of(code), iteration.get_iterator(m, values)
+    fast = [iterator, *[ABSENT] * (program.size - 1)]
+    names, builtins, closure = (
+        expression.__globals__,
+        expression.__builtins__,
+        (CellType(function),),
+    )
+    return Frame(m, code, program, expression, names, builtins, closure, fast)
+
+
 def _few(iterator: Any, most: int) -> bool:
     known = type(iterator) in (type(iter([])), type(iter(())), type(iter(range(0))))
     return known and length_hint(iterator) <= most
@@ -677,6 +720,8 @@ def _few(iterator: Any, most: int) -> bool:
 
 def _expression_not_begun(m: Machine, x: Any) -> Frame | None:
     """The frame of a generator expression that nothing has gone through."""
+    if type(x) in (map, filter):
+        return _of_iterator(m, x)
     if type(x) is not GeneratorType or x.gi_code is not drive.__code__:
         return None
     if x.gi_frame is None or getgeneratorstate(x) != GEN_CREATED:
