@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close, wide_jax
+from checks import assert_close, assert_same_bits, wide_jax
 
 import tracegrad as tg
 from tracegrad.transforms.vjp import vjp_on_tape
@@ -356,3 +356,28 @@ def test_writes_on_devices_are_those_of_numpy(f, compiles, checkpointed, monkeyp
             expected, theirs = vjp_on_tape(f, X)
             assert_close(value, f(X.copy()), 1e-14)
             assert_close((value, *pull(1.0)), (expected, *theirs(1.0)), 1e-14)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("looped", [False, True])
+def test_settings_among_the_arguments_have_no_cotangent(compiled, looped):
+    def f(p, q):
+        s = np.sum(p["w"] ** 2) * p["times"] + np.sum(q)
+        for x in p["w"] if looped else ():
+            s = s + x * p["by"][0]
+        return s if p["name"] == "sum" else -s
+
+    p = {"times": 3, "w": np.arange(20.0), "name": "sum", "by": [0.5]}
+    given = p, np.ones(2)
+    tg.config.compile = compiled
+    try:
+        found = tg.vjp(f, *given)[1](1.0)
+        expected = tg.grad(f, argnums=(0, 1))(*given)
+        within = tg.compile(lambda *given: tg.vjp(f, *given)[1](1.0))(*given)
+    finally:
+        tg.config.compile = True
+    for got in (found, within):
+        assert got[0]["times"] is None and got[0]["name"] is None
+        assert_same_bits(got[0]["w"], expected[0]["w"])
+        assert_same_bits(got[1], expected[1])
+        assert_same_bits(got[0]["by"], expected[0]["by"])

@@ -31,7 +31,16 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
 from tracegrad.user_code.unread_parameters import unread_parameters
 from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer
-from tracegrad.values.pytree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
+from tracegrad.values.pytree import (
+    Item,
+    Path,
+    Step,
+    TreeSpec,
+    flatten,
+    leaf_paths,
+    path_text,
+    unflatten,
+)
 
 
 @dataclass(frozen=True)
@@ -228,8 +237,13 @@ def is_carried(leaf: Leaf) -> bool:
     It has no gradient, None stands in its place. A whole number in a list of floats is one that
     somebody forgot to write as a float.
     """
-    named = bool(leaf.path) and not _counted(leaf.path[-1])
-    return not leaf.traced and bool(leaf.path) and (named or not isinstance(leaf.value, int))
+    return not leaf.traced and may_be_carried(leaf.path, leaf.value)
+
+
+def may_be_carried(path: Path, value: Any) -> bool:
+    """The same of what is no array or number with a gradient, by where it stands."""
+    named = bool(path) and not _counted(path[-1])
+    return bool(path) and (named or not isinstance(value, int))
 
 
 def require_devices(transform: Transform, target: str, given: Any, name: str) -> None:

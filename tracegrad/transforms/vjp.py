@@ -50,13 +50,21 @@ from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.outputs import may_be_carried
 from tracegrad.tracing.restarts import MetTracer
 from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.vector_products import kept_if_alike, known, transform_of
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
-from tracegrad.values.pytree import TreeSpec, flatten, has_more_than_fields, map_tree, unflatten
+from tracegrad.values.pytree import (
+    TreeSpec,
+    flatten,
+    has_more_than_fields,
+    leaf_paths,
+    map_tree,
+    unflatten,
+)
 from tracegrad.world.untraced_world import interpreted
 
 
@@ -116,6 +124,18 @@ def _holds_arrays_of_jax(leaves: Sequence[Any]) -> bool:
     return any(map(is_jax_array, leaves)) and not any(map(is_jax_tracer, leaves))
 
 
+def _carried(primals: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Which leaves of arguments are settings, as `tracegrad.grad` has None for."""
+    found: list[bool] = []
+    for primal in primals:
+        leaves, spec = flatten(primal)
+        found += [
+            not (hasattr(x, "dtype") or isinstance(x, float | complex)) and may_be_carried(path, x)
+            for x, path in zip(leaves, leaf_paths(spec), strict=True)
+        ]
+    return tuple(found)
+
+
 def vjp_on_tape(f: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:
     """As `vjp`, for a function that is called once: it runs on Tensors."""
     done = _on_tensors(f, primals, flatten(primals)[0], False, False)
@@ -130,6 +150,7 @@ class Pullback:
     spec: TreeSpec
     inputs: tuple[Tensor, ...]
     specs: tuple[TreeSpec, ...]  # of the arguments
+    carried: tuple[bool, ...]  # which leaves of the arguments are settings: None for them
     gives_tensors: bool
     shown: Callable[[Any], Any]  # makes of a Tensor what the caller gets
     program: Recorded | None = None
@@ -152,7 +173,8 @@ class Pullback:
         else:
             made = pulled_back(pairs, self.inputs)
         full = [zeros_of(x) if ct is None else ct for ct, x in zip(made, self.inputs, strict=True)]
-        rest = iter(full if recorded else map(self.shown, full))
+        values = iter(full if recorded else map(self.shown, full))
+        rest = iter([None if carried else next(values) for carried in self.carried])
         cotangents = tuple([taken(spec, rest) for spec in self.specs])
         return left(cotangents, [*(self.inputs if self.gives_tensors else ()), *given])
 
@@ -261,7 +283,8 @@ def _done(
         _seal_what_is_read(outputs)
     else:
         main, aux = _handed_over((main, aux), inputs)
-    pull = Pullback(tuple(outputs), spec, inputs, specs, False, place.shown, program)
+    carried = _carried(primals)
+    pull = Pullback(tuple(outputs), spec, inputs, specs, carried, False, place.shown, program)
     return _Done(map_tree(place.shown, main), pull, map_tree(place.shown, aux))
 
 
@@ -371,22 +394,30 @@ def _on_tensors(
 ) -> _Done:
     """The call by running the function on Tensors, whose tape is the way back."""
     tensors: list[Tensor] = []
+    carried = _carried(primals)
+    setting = iter(carried)
     traced = STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves)
     place = _OnJax(leaves) if on_jax and not traced else _OnProcessor()
     arrays = [x for x in leaves if isinstance(x, np.ndarray) and not traced]
     contents = list(map(digest, arrays))
 
     def boxed(leaf: Any) -> Any:
+        if next(setting):
+            return leaf
         if isinstance(leaf, Tensor) or (STATE.trace is not None and type(leaf) is np.ndarray):
             tensor = entered(leaf)
         elif is_jax_array(leaf):
             tensor = wrap(as_held(leaf))
         else:
             tensor = place.held(leaf)
-        if tensor.dtype.kind not in "fc":
-            raise ArgumentError(
-                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
+        dtype = getattr(tensor, "dtype", None)
+        if dtype is None or dtype.kind not in "fc":
+            what = (
+                f"is {leaf!r} of type {type(leaf).__name__}"
+                if dtype is None
+                else f"has dtype {dtype}"
             )
+            raise ArgumentError(f"vjp: a primal {what}: gradients need floating point")
         if tensor._node is None:
             tensor._node = LEAF
         tensors.append(tensor)
@@ -420,7 +451,8 @@ def _on_tensors(
     borrowed.settle()
     wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
     shown = _same if wants_tensors else place.shown
-    pull = Pullback(tuple(outputs), spec, tuple(tensors), specs, wants_tensors, shown)
+    made = tuple(outputs), spec, tuple(tensors), specs, carried
+    pull = Pullback(*made, wants_tensors, shown)
     if not wants_tensors:
         main, aux = _handed_over((main, aux), tensors)
     main, aux = left((main, aux), leaves)

@@ -296,7 +296,8 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
     module = getattr(callee, "__module__", None) or ""
     name = getattr(callee, "__name__", "")
     _makes(world, module, operands)
-    if not _is_own(callee):
+    own = _is_own(callee)
+    if not own:
         if _holds_state(world, callee):
             world.effect(f"{world.text_of(callee)}, a {name_of_class(callee)}, which C code reads")
         called_back = _called_back(world, operands, keywords)
@@ -319,9 +320,10 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         for x in operands:
             world.changes(x)
         return callee(*operands, **keywords)
-    own = _is_own(callee)  # what is called is traced, and not read
-    plain = tuple([x if own and callable(x) else contents(world, x) for x in operands])
-    named = _plain_keywords(world, keywords)
+    traced = operands[:1] if own and _traces(callee, operands) else ()
+    with world.calls_of(native_tables.SPECIAL_TO_OWN if own else native_tables.SPECIAL):
+        plain = (*traced, *_plain(world, operands[len(traced) :]))
+        named = _plain_keywords(world, keywords)
     try:
         return stacked(callee, plain, named)
     except ConversionError:
@@ -340,6 +342,15 @@ def _is_own(callee: Any) -> bool:
     else:
         module = callee.__module__ if isinstance(callee, type) else type(callee).__module__
     return str(module).partition(".")[0] == "tracegrad"
+
+
+def _traces(callee: Any, operands: Operands) -> bool:
+    """Whether a transform gets a function first: that is traced where it is called, and not read.
+
+    What a function that was made gets are arguments, whether they can be called or not.
+    """
+    module = callee.__module__ if isinstance(callee, FunctionType) else ""
+    return module.startswith("tracegrad.transforms") and bool(operands) and callable(operands[0])
 
 
 def _holds_state(world: World, callee: Any) -> bool:

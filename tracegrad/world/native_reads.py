@@ -116,10 +116,10 @@ def _by_identity(world: World, cls: type) -> bool:
         if not is_mutable(owner):
             continue
         held = vars(owner)
-        found = native_tables.SPECIAL & held.keys()
+        found = world.special & held.keys()
         if not all(_is_known_method(held, name) for name in found):
             return False
-        for name in native_tables.SPECIAL - found:
+        for name in world.special - found:
             world.lacks(GLOBAL, world.scope_of(owner), name, f"{owner.__name__}.{name}")
     return True
 

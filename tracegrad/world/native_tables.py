@@ -87,6 +87,8 @@ _SPECIAL = (
 )
 SPECIAL = frozenset({"keys", *(f"__{name}__" for name in _SPECIAL.split())})
 """Methods that C code may call of an object in Python that it is given."""
+SPECIAL_TO_OWN = SPECIAL - {"__call__", "__repr__", "__str__", "__format__"}
+"""The same of tracegrad's own functions: the machine executes what they call of the user's."""
 
 ASKS_WHO = frozenset(map(id, (operator.is_, operator.is_not, type, id, isinstance)))
 """Operations that ask nothing of a Tensor but who it is, by id."""

@@ -14,7 +14,8 @@ import re
 import sys
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -103,6 +104,7 @@ class World(Variables, Sequences):
         self.numbers = Numbers()
         self._performed: Any = None  # what C code does
         self.copies = Copies()
+        self.special = native_tables.SPECIAL  # methods that who is given an object may call
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
         self.arguments: Collection[int] = ()  # of the traced function, defaults too, by id
@@ -218,6 +220,15 @@ class World(Variables, Sequences):
         self._by_path[id(value)] = guard
         self._sources[id(value)] = (value, text)
         return value
+
+    @contextmanager
+    def calls_of(self, special: frozenset[str]) -> Iterator[None]:
+        """Meanwhile operands are read for somebody who calls these methods of theirs, if any."""
+        before, self.special = self.special, special
+        try:
+            yield
+        finally:
+            self.special = before
 
     def helper(self, helper: Any, keywords: dict[str, Any], known: Any) -> Any:
         """What the run knows a helper under a cache by: one object, as guards hold it."""
