@@ -62,7 +62,7 @@ print(json.dumps(found))
 
 
 PLACED = """
-import json
+import json, warnings
 import jax, numpy as np, tracegrad as tg
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
@@ -94,6 +94,12 @@ for kind in (AxisType.Auto, AxisType.Explicit):
         assert slopes["b"].sharding.is_equivalent_to(at(), 1)
         assert not given[1].is_deleted()
     found[kind.name] = [w.is_deleted() for w in given[0].values()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # JAX tells of what was given away for nothing
+        given = put()
+        assert 'donate_argnames=("b", "w")' in g.source(*given)
+        assert not any(w.is_deleted() for w in given[0].values())
+        np.testing.assert_allclose(g(p, x)[0], expected[0], rtol=1e-5)
     assert jax.jit(g)(*put())[1]["w"].sharding.is_equivalent_to(at("d"), 2)
     places = {"y": at(None, "d"), "b": at("d"), "name": None}
     f = tg.compile(shifted, backend="jax", out_shardings=places)

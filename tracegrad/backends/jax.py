@@ -104,6 +104,9 @@ def _over_devices(
     def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
         names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
         lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+        mine = tuple(
+            [i for i in donated if None not in map(_sharding_of, jax.tree.leaves(inputs[i]))]
+        )
         explicit = mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
         of: Any = rest  # of a backward alone, which returns what a tape takes
@@ -112,8 +115,8 @@ def _over_devices(
         of = (of, rest) if source.looks else of
         if explicit:
             inner = jax.sharding.auto_axes(function, out_sharding=of)
-            return jax.jit(inner, donate_argnums=donated) if donated else inner  # type: ignore[no-any-return]
-        return jax.jit(function, out_shardings=of, donate_argnums=donated)
+            return jax.jit(inner, donate_argnums=mine) if mine else inner  # type: ignore[no-any-return]
+        return jax.jit(function, out_shardings=of, donate_argnums=mine)
 
     def run(*inputs: Any, **captures: Any) -> Any:
         shardings = placed(inputs, captures)
