@@ -360,3 +360,45 @@ def test_sparse_derivatives_are_built_in():
     np.testing.assert_array_equal(
         matrix.toarray(), tg.jacobian(lambda x: x[1:] * x[:-1])(np.arange(5.0))
     )
+
+
+def test_counts_in_a_state_are_arrays():
+    def step(state):
+        return {"w": state["w"] / (1 + state["step"]), "step": state["step"] + 1}
+
+    for start, versions in ((np.int64(0), 1), (0, 5)):
+        made = tg.compile(step)
+        state = {"w": X, "step": start}
+        for _ in range(5):
+            state = made(state)
+        assert state["step"] == 5 and made.cache_info().versions == versions
+
+
+def test_pytrees_are_updated(jax):
+    def loss(params):
+        return np.sum(params["a"] ** 2) + np.sum(params["b"] ** 3)
+
+    @tg.compile
+    def by_map(params):
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, tg.grad(loss)(params))
+
+    @tg.compile
+    def by_hand(params):
+        grads = tg.grad(loss)(params)
+        return {name: params[name] - 0.1 * grads[name] for name in params}
+
+    init, update = tg.optim.sgd(lr=0.1)
+    params = {"a": X, "b": X + 1.0}
+    same(by_map(params), by_hand(params))
+    same(update(params, tg.grad(loss)(params), init(params))[0], by_hand(params))
+
+
+def test_settings_of_rules_need_no_mark(jax):
+    @tg.custom_vjp
+    def power(n, x):
+        return x**n
+
+    power.defvjp(lambda n, x: (x**n, (n, x)), lambda kept, ct: (None, ct * kept[0] * kept[1]))
+    same(tg.grad(lambda x: np.sum(power(2, x)))(X), 2.0 * X)
+    with pytest.raises(ArgumentError, match="nondiff_argnums"):
+        tg.custom_vjp(power, nondiff_argnums=(0,))
