@@ -170,3 +170,18 @@ def test_gradients_of_masked_products():
 
     x = np.array([0.0, 2.0, np.inf])
     assert_numpys(tg.grad(loss, backend="jax")(x, MASK), tg.grad(loss)(x, MASK), "gradient")
+
+
+@pytest.mark.parametrize(
+    "f, a, b, expected",
+    [
+        (lambda a, b: np.exp(a) * np.exp(b), 720.0, -720.0, 1.0),
+        (lambda a, b: np.log(np.exp(a)) + b, 800.0, 1.0, 801.0),
+        (lambda a, b: a / b / b, 1e-300, 1e-200, np.inf),
+    ],
+)
+def test_what_xla_computes_by_other_formulas(f, a, b, expected):
+    """As docs/jax.md says; who finds NumPy's numbers here takes the sentence away."""
+    a, b = np.full(4, a), np.full(4, b)
+    assert_close(tg.compile(f, backend="jax")(a, b), np.full(4, expected), 1e-9)
+    assert not np.allclose(f(a, b), expected)
