@@ -7,6 +7,7 @@ inside JAX is told in sentences: there a program is known by words of one.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import io
 import math
@@ -429,6 +430,20 @@ def helper_raises():
             return x * 3.0
 
     same_as_plain(f, X)
+
+
+@dataclasses.dataclass
+class Sized:
+    w: Any
+
+    def __len__(self) -> int:
+        return len(self.w)
+
+
+@eager("calls a transform, or a function in C, with an object", "which C code reads")
+def methods_that_c_code_may_call():
+    held = Sized(np.array([2.0, 3.0, 4.0]))
+    same_as_plain(lambda x: tg.grad(lambda net: np.sum(net.w * x))(held).w, X)
 
 
 @eager("calls a C function that tracegrad does not know", "get_ident()")
