@@ -9,6 +9,7 @@ import pytest
 from checks import assert_same_bits, run_eagerly, split
 
 import tracegrad as tg
+from tracegrad.world import joins
 
 
 def three_ifs(x):
@@ -258,3 +259,21 @@ def test_the_first_call_writes_to_an_argument_that_arms_in_turns_change() -> Non
             plain, ours = given.copy(), given.copy()
             assert np.array_equal(compiled(ours), f(plain))
             assert np.array_equal(ours, plain)
+
+
+def others(x):
+    s = 0.0
+    for i in range(12):
+        for j in range(6):
+            if j != i:
+                s = s * 0.9 + x[i] * x[j]
+    return s
+
+
+@pytest.mark.parametrize("most", range(1, 9))
+def test_an_arm_that_went_on_by_itself_meets_no_others(monkeypatch, fresh_loops, most):
+    """Of the turns that stand one after another in the text the arms of the first ones meet."""
+    monkeypatch.setattr(joins, "MOST_MET", most)
+    compiled = tg.compile(others)
+    for args in calls(2)[:3]:
+        assert_same_bits(compiled(*args), others(*args))

@@ -132,6 +132,7 @@ class Joins:
         self.given: set[Value] = set()  # parameters that are what the function was given
         self.wrote: list[Tensor] = []  # the arrays that were written to, in order
         self.first: dict[Joint, Watched] = {}  # as it was when arms were first known to meet
+        self.around: dict[Value, set[Value]] = {}  # the looks in whose arms each look stands
         world.machine.ops = Arrivals(self)
 
     def decides(self, x: Any) -> None:
@@ -181,6 +182,7 @@ class Joins:
     def looks(self, check: Check) -> None:
         """A look was recorded."""
         looking, self.looking = self.looking, None
+        self.around.setdefault(check.operand, {w.look.operand for w in self.watched})
         if looking is None or check.look != "bool" or looking[2] is not check.operand:
             return
         frame, meeting, _ = looking
@@ -227,15 +229,23 @@ class Joins:
         self.watched = [w for w in self.watched if w.turn is not turn or turn is None]
 
     def resumes(
-        self, meeting: Mapping[Joint, tuple[Check, Limb]], frames: Sequence[Any], depth: int
+        self,
+        at: Check | None,
+        meeting: Mapping[Joint, tuple[Check, Limb]],
+        frames: Sequence[Any],
+        depth: int,
     ) -> None:
-        """Frames were put back into a turn: the arms of these looks in it have not met yet.
+        """Frames were put back to a look in a turn, or to its beginning.
 
-        The outermost frame has `depth` others around.
+        The arms of these have not met before it: where it stands in none of them, the arm has gone
+        on by itself from where others meet. The outermost frame has `depth` others around.
         """
         turn, begun = self._turn, len(self.trace.builder.nodes)
         self.watched = [watched for watched in self.watched if watched.turn is None]
+        around = set() if at is None else self.around.get(at.operand, set())
         for joint, (look, limb) in meeting.items():
+            if look.operand not in around:
+                continue
             first = self.first[joint]
             frame = frames[_depth(first.frame) - depth]
             stack = tuple(frame.stack[: len(first.stack)])
@@ -462,6 +472,7 @@ class Joins:
         """The run is over: what its frames hold is not kept alive."""
         self.watched.clear()
         self.first.clear()
+        self.around.clear()
         self.looking = None
 
     def derives(self) -> None:

@@ -662,9 +662,9 @@ class Loops(Closing):
             return self._return(found.head.seat, found)
         assert found.look is not None
         self.stood = found
-        return self._return(self.seats[found.look.operand])
+        return self._return(self.seats[found.look.operand], at=found.look)
 
-    def _return(self, seat: Seat, left: Level | None = None) -> int:
+    def _return(self, seat: Seat, left: Level | None = None, at: Check | None = None) -> int:
         """Puts the frames back to where they stood, with the values of now; where to go on.
 
         There a loop may come to its end, which is `left` then.
@@ -690,7 +690,8 @@ class Loops(Closing):
             if left is not None:
                 self.lists.finish(left.head, left.head.peeled)
             elif self.world.joins is not None and walk.levels:
-                self.world.joins.resumes(walk.meeting, frames, walk.levels[0].head.depth)
+                depth = walk.levels[0].head.depth
+                self.world.joins.resumes(at, walk.meeting, frames, depth)
             if left is not None and not inner:
                 walk.levels = []
             if len(frames) > 1:
