@@ -215,6 +215,8 @@ class Loops(Closing):
             self.makes(rows)
             self.lists.goes(rows)
             self.lengths.go_along(rows, False)
+        elif not self.world.is_outside(x):
+            self.lists.touches((x,), True, False)
         return rows
 
     def compares(self, *operands: Any) -> None:
