@@ -142,6 +142,7 @@ def test_functions_of_jax_refuse_tensors_and_say_what_to_write(on, needs_grad):
     for f in (
         *(jnp.sin, jnp.sum, jax.jit(lambda x: x), lambda x: jnp.multiply(given, x)),
         *(lambda x: jnp.where(True, x, x), lambda x: jnp.einsum("i,i", x, x)),
+        *(jax.vmap(jnp.sin), lambda x: jax.lax.cond(True, jnp.sin, jnp.cos, x)),
     ):
         with pytest.raises(TracegradError, match=r"write NumPy's, np\.sin\(x\) for jnp\.sin\(x\)"):
             f(x)

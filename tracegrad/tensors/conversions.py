@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import GradientError, TracegradError
+from tracegrad.errors import ConversionError, GradientError, TracegradError
 from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
@@ -250,16 +250,20 @@ def _refused_by_jax(x: Tensor) -> Any:
     JAX asks everything that it does not know for ``__jax_array__``; its operators leave a Tensor
     that has none to the Tensor's own.
     """
-    if x._is_traced or sys._getframe(1).f_code.co_name not in _ABOUT_TO_REFUSE:
+    kind = None if x._is_traced else _ABOUT_TO_REFUSE.get(sys._getframe(1).f_code.co_name)
+    if kind is None:
         raise AttributeError("__jax_array__")
-    raise TracegradError(
+    raise kind(
         "a function of JAX's is given a Tensor: write NumPy's, np.sin(x) for jnp.sin(x), which run "
         "on the device of a Tensor and record gradients; or pass x.detach().cpu().numpy() where "
         "no gradient is needed"
     )
 
 
-_ABOUT_TO_REFUSE = frozenset({"shaped_abstractify", "bind", "_arraylike"})
+_ABOUT_TO_REFUSE: dict[str, type[TracegradError]] = {
+    **dict.fromkeys(("shaped_abstractify", "_arraylike"), TracegradError),
+    "typeof": ConversionError,  # JAX also asks it whether something has a type at all
+}
 """Functions of JAX in which what has no ``__jax_array__`` is an error that says nothing of it."""
 
 
