@@ -295,3 +295,34 @@ def test_constants_that_change_under_two_names():
             float(constants_that_change(x + s) - constants_that_change(x - s)) / 2e-6 for s in steps
         ]
         np.testing.assert_allclose(g(x), slopes, rtol=1e-6, atol=1e-8)
+
+
+class Marked:
+    """An object of the user's with an attribute that Tensors have as well."""
+
+    _traced = True
+
+
+@pytest.mark.parametrize("made", [lambda k: tg.grad(lambda a: a**k), lambda k: Marked()])
+def test_what_a_cache_outside_keeps_may_be_any_object(made):
+    memo = {}
+
+    def kept(k):
+        if k not in memo:
+            memo[k] = made(k)
+        return memo[k]
+
+    def f(x, k):
+        found = kept(k)
+        return found(x[0]) * x if callable(found) else x * k
+
+    compiled = tg.compile(f)
+    for k in (2.0, 3.0, 2.0, 4.0, 3.0):
+        x = np.array([0.5, 1.5]) * k
+        memo_before = set(memo)
+        found = compiled(x, k)
+        assert set(memo) == memo_before | {k}
+        assert_same_bits(found, f(x, k))
+    memo.clear()
+    assert_same_bits(compiled(x, 3.0), f(x, 3.0))
+    assert set(memo) == {3.0}

@@ -210,7 +210,7 @@ class Outcome(StandIns):
 
     def is_array_to_caller(self, x: Any) -> bool:
         """The same after a run: to a caller who gave Tensors, what has a history is a Tensor."""
-        traced = getattr(x, "_traced", None)
+        traced = x._traced if type(x) is Tensor else None
         if self.tapes and traced is not None and x._node is not None:
             return False
         return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
