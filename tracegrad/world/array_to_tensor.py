@@ -223,8 +223,10 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     elif not STATE.standing:
         note_arrays(tensors.values())
     renewed: dict[int, Any] = {**tensors}
-    for x in family:
-        world.swaps(x, tensors[id(x)])
+    for x in {id(x): x for x in (*family, *world.written())}.values():
+        other = renewed_of(x, renewed)
+        if other is not x:
+            world.swaps(x, other)
     for put, x in puts:
         put(renewed_of(x, renewed))
     return tensors[id(array)]

@@ -79,7 +79,7 @@ class Outcome(StandIns):
     def written(self) -> list[Any]:
         return [*super().written(), *(x for done in self._log for x in done.operands)]
 
-    def swaps(self, array: Any, tensor: Tensor) -> None:
+    def swaps(self, array: Any, tensor: Any) -> None:
         for done in self._log:
             if any(x is array for x in done.operands):
                 done.operands = tuple([tensor if x is array else x for x in done.operands])

@@ -132,8 +132,8 @@ class StandIns(machine.World):
         """What the function has put into places that it did not make."""
         return self.kept.values()
 
-    def swaps(self, array: Any, tensor: Tensor) -> None:
-        """A Tensor takes an array's place there."""
+    def swaps(self, array: Any, tensor: Any) -> None:
+        """A Tensor takes an array's place there; or a tuple with it that of one with the array."""
         self.kept.swap(array, tensor)
 
     def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import CellType, MemberDescriptorType, SimpleNamespace
+from functools import partial
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from tracegrad.world.guards import MISSING, Guard
 ATTRIBUTE, ITEM, CELL = range(3)
 NOTHING = object()
 _HOLDING = (Tensor, list, tuple, dict, deque, SimpleNamespace)
-_WATCHED = (*_HOLDING, np.ndarray)  # an array may become a Tensor where it stands
+_WATCHED = (*_HOLDING, np.ndarray, FunctionType, MethodType, partial)
+"""An array may become a Tensor where it stands, which may be in a closure or a default."""
 
 
 class Kept:
@@ -70,8 +72,8 @@ class Kept:
         within = [value for _, put in self._within.values() for value, _ in put.values()]
         return [value for _, _, value, _ in self._places.values()] + within
 
-    def swap(self, array: Any, tensor: Tensor) -> None:
-        """Puts a Tensor where an array was put, and stands."""
+    def swap(self, array: Any, tensor: Any) -> None:
+        """Puts a Tensor where an array was put, and stands; or a tuple that holds it."""
         for (kind, _, _), (holder, name, value, was_tensor) in list(self._places.items()):
             if value is array and content(kind, holder, name) is array:
                 put(kind, holder, name, tensor)
