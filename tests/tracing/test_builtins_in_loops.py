@@ -567,3 +567,19 @@ def test_maps_that_somebody_has_go_on():
         assert tg.compile(function)(x) == function(x)
     with pytest.raises(RuntimeError, match="StopIteration"):
         tg.compile(ended)(x)
+
+
+def with_some_far_from_all(x):
+    s = 0.0
+    for v in x:
+        if any(abs(v - w) > 3.5 for w in x[:10]):
+            s = s * 0.5 + v
+    return s
+
+
+def test_a_loop_of_which_runs_never_see_the_rest_is_unrolled(fresh_loops):
+    f = tg.value_and_grad(with_some_far_from_all)
+    x = np.random.default_rng(0).normal(size=60) * 1.5
+    for _ in range(4):
+        assert_same_bits(split(f(x)), run_eagerly(with_some_far_from_all, (x,)))
+    assert "version 1" in str(f.explain())

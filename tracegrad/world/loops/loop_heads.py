@@ -30,6 +30,9 @@ APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
 """Where loops begin whose first turn stands by itself: see `gradients.FirstTurn`."""
 
 
+LACKED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
+"""Where loops begin of which a run has not seen the last turns."""
+
 Slot = tuple[int | Place, ...]
 """A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
 
@@ -112,6 +115,14 @@ class Head:
         frame = self.frame.back
         while frame is not None:
             self.depth, frame = self.depth + 1, frame.back
+
+
+def lacked_before(head: Head) -> bool:
+    """Whether a run has not seen the last turns of a loop before; from now on one has."""
+    known = LACKED.setdefault(head.frame.code, set())
+    before = head.target in known
+    known.add(head.target)
+    return before
 
 
 @lru_cache(maxsize=256)

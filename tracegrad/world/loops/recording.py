@@ -48,6 +48,7 @@ from tracegrad.world.loops.loop_heads import (
     Head,
     ManyTurns,
     Unclosed,
+    lacked_before,
     turn_of,
     whiles,
 )
@@ -265,11 +266,9 @@ class Loops(Closing):
         self._leave(frame, frame.index)
         self.lists.list_for(frame, frame.index)
         following, slot = instructions[frame.index + 1].parts[0]
-        name = "_"
+        name = "_" if shown is iterator else "i"
         if following == "STORE_FAST" and shown is iterator:
             name = frame.program.slots[slot]
-        if shown is not iterator:
-            name = "i"
         head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
         head.follows = None if follows is None else follows[1]
         head.ends = None if follows else self.lengths.ends(iterator, head.numbers)
@@ -298,8 +297,10 @@ class Loops(Closing):
             return False
         return self._may_loop(frame, frame.index)
 
-    def _lacks(self, what: str) -> None:
-        """The run is no program, for what it has not seen: another one may be."""
+    def _lacks(self, what: str, head: Head | None = None) -> None:
+        """The run is no program, for what it has not seen: another one may be, or is unrolled."""
+        if head is not None and lacked_before(head):
+            self._unrolled(head, what)
         if self.trace.samples:
             raise Unclosed(what)
         self.trace.read(what)
@@ -370,7 +371,7 @@ class Loops(Closing):
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
             if head.follows is not None:
-                self._lacks("the last turns of a loop")
+                self._lacks("the last turns of a loop", head)
             self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
