@@ -33,7 +33,10 @@ def of_twelve(x):
 
 def test_twelve_ifs_are_known_after_a_few_traces():
     random = np.random.default_rng(0)
-    f = same_as_eager(of_twelve, [(random.normal(size=12),) for _ in range(40)])
+    # Sixty-fourths, whose cubes are exact: NumPy's power of a number and of an array without axes,
+    # which eager Tensors have, round otherwise on some processors.
+    calls = [(np.round(64.0 * random.normal(size=12)) / 64.0,) for _ in range(40)]
+    f = same_as_eager(of_twelve, calls)
     (version,) = versions_of(f)
     assert version.tree.joined and f.cache_info().traces <= 8
     lines = [line.strip() for line in f.source(np.ones(12)).splitlines()]
