@@ -10,7 +10,16 @@ from io import StringIO
 
 import pytest
 
-from tracegrad.machine import ABSENT, Frame, Machine, Refused, World, refusal, watched
+from tracegrad.machine import (
+    ABSENT,
+    Frame,
+    Machine,
+    Refused,
+    World,
+    recursion_depth,
+    refusal,
+    watched,
+)
 from tracegrad.machine.decoding import decode
 from tracegrad.machine.liveness import live
 from tracegrad.machine.tracebacks import clean
@@ -394,6 +403,35 @@ def test_a_generator_outlives_the_run_that_made_it():
         return Child().each()
 
     assert list(Machine().run(function)) == list(function())
+
+
+def test_a_generator_ends_while_the_limit_stays():
+    """A collection of garbage ends it wherever memory is taken, and nobody waits for itself."""
+    ended = []
+
+    def endless():
+        try:
+            while True:
+                yield len(ended)
+        finally:
+            ended.append(sys.getrecursionlimit())
+
+    def function():
+        return endless()
+
+    def collected():
+        with recursion_depth.steady():
+            left.close()
+            still.append(sys.getrecursionlimit())
+
+    limit = sys.getrecursionlimit()
+    left, still = Machine().run(function), []
+    next(left)
+    thread = threading.Thread(target=collected, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert still == ended == [limit] == [sys.getrecursionlimit()]
 
 
 def test_absent_reads_well():
