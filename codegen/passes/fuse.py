@@ -305,14 +305,7 @@ def fuse(graph: Graph, speaks: Speaks | None = None) -> Tiled | None:
     if not shapes:
         return None
     sizes = tuple(dict.fromkeys(sz.mul(map(unsliced, shape)) for shape in shapes))
-    ordered = tuple(
-        value
-        for value in graph.inputs
-        if value.type.ndim > 1
-        and value in graph.users
-        and dims_of(graph.sizes, value.type) in shapes
-    )
-    return Tiled(graph, finder.regions, sizes, ordered, speaks is not None)
+    return Tiled(graph, finder.regions, sizes, finder.ordering(), speaks is not None)
 
 
 def unsliced(dim: Dim) -> Dim:
@@ -337,6 +330,21 @@ class _Finder:
         self.shapes: dict[Shape, None] = {}
         self.told: dict[Shape, bool] = {}  # whether the inputs tell a shape
         self.ordered = ordered_values(graph, graph.inputs).dense  # in C order, as the program tests
+
+    def ordering(self) -> tuple[Value, ...]:
+        """The inputs that the order of what regions work on hangs on."""
+        graph = self.graph
+        axes = [value for value in graph.inputs if value.type.ndim > 1 and value in graph.users]
+        tested = {v for v in axes if dims_of(graph.sizes, v.type) in self.shapes}
+        calls = (n for regions in self.regions.values() for region in regions for n in region)
+        read = {v for node in calls for v in node.operands if v.type.ndim > 1}
+        if read <= ordered_values(graph, tested).dense:
+            return tuple(value for value in axes if value in tested)
+        for value in axes:  # some are sliced, or what is worked on is made like them
+            others = [other for other in axes if other is not value]
+            if value not in tested and read <= ordered_values(graph, others).dense:
+                axes = others
+        return tuple(axes)
 
     def block(self, block: Block) -> None:
         """Notes the regions of a block and of those in it."""

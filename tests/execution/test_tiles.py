@@ -143,6 +143,12 @@ def slices(x: Any, y: Any) -> Any:
     return tg.sum(tg.tanh(u) * v + tg.exp(-u * u) * tg.cos(v) + u * v * u)
 
 
+def sliced_first(x: Any, y: Any) -> Any:
+    u = x[1:] * 2.0
+    v = y[1:] + u
+    return tg.sum(tg.tanh(u) * v + tg.exp(-u * u) * tg.cos(v) + u * v * u)
+
+
 def choices(x: Any, y: Any) -> Any:
     r = tg.relu(x) * tg.maximum(x, y) + tg.where(x > y, x * x, tg.exp(-y * y))
     r = r + tg.clip(x, -0.5, 0.5) * tg.abs(y)
@@ -163,7 +169,9 @@ LAYOUTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("f", [two_sums, branch_between, sums_of_rows, slices, choices, views])
+@pytest.mark.parametrize(
+    "f", [two_sums, branch_between, sums_of_rows, slices, sliced_first, choices, views]
+)
 def test_programs_on_arrays_of_any_layout_have_the_bits_of_eager(f: Any, layout: str) -> None:
     for dtype, shape in [("float64", (90, 110)), ("float64", (700, 300)), ("float32", (900, 500))]:
         args = [LAYOUTS[layout](normal(*shape, dtype=dtype, seed=i)) for i in range(2)]
