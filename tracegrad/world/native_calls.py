@@ -349,8 +349,9 @@ def _traces(callee: Any, operands: Operands) -> bool:
 
     What a function that was made gets are arguments, whether they can be called or not.
     """
-    module = callee.__module__ if isinstance(callee, FunctionType) else ""
-    return module.startswith("tracegrad.transforms") and bool(operands) and callable(operands[0])
+    module = isinstance(callee, FunctionType) and callee.__globals__.get("__name__")
+    traces = isinstance(module, str) and module.startswith("tracegrad.transforms")
+    return traces and bool(operands) and callable(operands[0])
 
 
 def _holds_state(world: World, callee: Any) -> bool:
