@@ -187,7 +187,7 @@ def comprehensions(x):
     hs = [r for r in x]  #: r
     hs = [a * b for a in (x, x) for b in [a + 1]]  #: hs~ hs~
     [x * 2 for _ in range(2)]  #: -
-    t = sum((r * 2 for r in (x, x)), x)  #: t~ t
+    t = sum((r * 2 for r in (x, x)), x)  #: t~ t~
     return [tanh(r) for r in (x, t, hs[0])]  #: -
 
 

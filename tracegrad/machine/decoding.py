@@ -39,6 +39,12 @@ class Instruction(NamedTuple):
         first, second = _PAIRS[self.name]
         return (first, self.arg >> 4), (second, self.arg & 15)
 
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for the truth that the jump behind it goes by: CPython 3.13 has such."""
+        of_comparison = VERSION >= (3, 13) and self.name == "COMPARE_OP" and self.arg & 16
+        return self.name == "TO_BOOL" or bool(of_comparison)
+
 
 _PAIRS = {
     "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),

@@ -206,7 +206,7 @@ def _(t, arg, n):
 
     def as_truth(f, s):
         op(f, s)
-        s[-1] = operators.truth(f.machine, s[-1])
+        s.append(operators.truth(f.machine, s.pop()))
         return n
 
     return as_truth
@@ -260,7 +260,7 @@ def _(t, arg, n):
 @maker("TO_BOOL")
 def _(t, arg, n):
     def op(f, s):
-        s[-1] = operators.truth(f.machine, s[-1])
+        s.append(operators.truth(f.machine, s.pop()))
         return n
 
     return op

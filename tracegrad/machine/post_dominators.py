@@ -51,7 +51,7 @@ def meetings(code: CodeType) -> dict[int, Meeting]:
             target, region = _target(after, heads, leads, back, i)
             meeting = _of_region(code, instructions, handlers, back, region, target)
             if meeting is not None:
-                found[i] = meeting
+                found[i - 1 if instructions[i - 1].asks else i] = meeting
     return found
 
 

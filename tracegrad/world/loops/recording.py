@@ -53,7 +53,7 @@ from tracegrad.world.loops.loop_heads import (
     whiles,
 )
 from tracegrad.world.loops.loop_runner import Level, Walk, left_of, untraced
-from tracegrad.world.loops.resumption import Keeper, Return, Seat
+from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
 from tracegrad.world.loops.state_items import held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import say, statement
@@ -404,13 +404,12 @@ class Loops(Closing):
         frame = self.world.machine.frame
         if not self.heads or not self.is_recorded(x) or frame is None:
             return
-        instruction = frame.program.instructions[frame.index].name
-        if not instruction.startswith("POP_JUMP") or x._traced[1] in self.seats:
+        jump = at_jump(frame)
+        if jump is None or x._traced[1] in self.seats:
             return
         frames = self._frames(frame)
         if frames:
-            keeper = Keeper(self, self.heads.values(), frames)
-            seat = keeper.seat([*frame.stack, x], frame.index)
+            seat = Keeper(self, self.heads.values(), frames).seat([*frame.stack, x], jump)
             self.looking = None if seat is None else (seat, x._traced[1])
 
     def _frames(self, frame: Frame | None) -> list[Frame]:

@@ -118,6 +118,13 @@ class Seat:
         return self.places[at:]
 
 
+def at_jump(frame: Frame) -> int | None:
+    """The jump by a value that a frame asks for its truth; None where something else asks."""
+    instructions = frame.program.instructions
+    index = frame.index + instructions[frame.index].asks
+    return index if instructions[index].name.startswith("POP_JUMP") else None
+
+
 class Keeper:
     """Makes seats: `known` are the objects that were there before the outermost loop, by id."""
 
