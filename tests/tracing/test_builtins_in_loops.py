@@ -14,6 +14,13 @@ from checks import assert_same_bits, run_eagerly, split
 import tracegrad as tg
 
 
+def error_of(function):
+    """What a function of three numbers raises."""
+    with pytest.raises(Exception) as caught:
+        function(np.arange(3.0))
+    return type(caught.value), str(caught.value)
+
+
 def hinge(x):
     s = 0.0
     for v in x:
@@ -357,12 +364,7 @@ def test_errors_are_those_of_python():
         return sum("a" for _ in x)
 
     for f in (stops, adds):
-        errors = []
-        for run in (f, tg.compile(f)):
-            with pytest.raises(Exception) as caught:
-                run(np.arange(3.0))
-            errors.append((type(caught.value), str(caught.value)))
-        assert errors[0] == errors[1]
+        assert error_of(tg.compile(f)) == error_of(f)
 
 
 def test_a_traceback_names_the_expression():
@@ -446,12 +448,7 @@ def test_what_an_item_raises_is_what_python_raises():
 
     programs = [of_the_expression, of_any, of_a_sum, of_the_largest, of_a_reduction]
     for f in (*programs, of_nothing, reduced_to_nothing):
-        errors = []
-        for run in (f, tg.compile(f)):
-            with pytest.raises(Exception) as caught:
-                run(np.arange(3.0))
-            errors.append((type(caught.value), str(caught.value)))
-        assert errors[0] == errors[1]
+        assert error_of(tg.compile(f)) == error_of(f)
 
 
 def test_floats_of_python_are_added_as_sum_adds_them():

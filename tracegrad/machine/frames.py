@@ -382,11 +382,11 @@ class Machine:
         if frame.code not in self.frame.code.co_consts:
             return False
         instructions = self.frame.program.instructions
-        before = _calls_with_what(self.frame)
-        made_by = "" if before is None else instructions[before - 1].name
-        if made_by == "PRECALL":
-            made_by = instructions[before - 2].name  # type: ignore[operator]
-        return made_by == "GET_ITER" and instructions[before].arg == 0  # type: ignore[index]
+        call = _calls_with_what(self.frame)
+        if call is None or instructions[call].arg != 0:
+            return False
+        made_by = call - 2 if instructions[call - 1].name == "PRECALL" else call - 1
+        return instructions[made_by].name == "GET_ITER"
 
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""

@@ -70,9 +70,9 @@ def steady() -> Iterator[None]:
 
 def set_limit(limit: int) -> None:
     """The user sets the limit while machines run."""
-    global _limit
+    global _limit, _raised
     with _lock:
-        _limit = limit
+        _limit, _raised = limit, True
         sys.setrecursionlimit(min(max(limit, 1000) * FRAMES + 200, _MOST))
 
 
