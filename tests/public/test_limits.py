@@ -115,6 +115,22 @@ def returns_memory_of_others():
             assert not any(np.shares_memory(result, y) for y in (x, kept, *found[:i]))
 
 
+@otherwise("returns an argument that is a list")
+def returns_containers_of_others():
+    def f(x, rows):
+        made = [x * 2.0]
+        return rows, {"first": made, "again": made}
+
+    compiled, given = tg.compile(f), [X]
+    plain = f(X, given)
+    assert plain[0] is given and plain[1]["first"] is plain[1]["again"]
+    for _ in range(3):
+        rows, made = compiled(X, given)
+        assert rows is not given and np.array_equal(rows[0], X)
+        assert made["first"] is not made["again"]
+        assert np.array_equal((*made["first"], *made["again"]), [X * 2.0] * 2)
+
+
 @otherwise("takes powers of floats among its arguments")
 def powers_of_python():
     compiled = tg.compile(lambda x, base, power: x * base**power, static_argnames="power")

@@ -32,6 +32,7 @@ from tracegrad.arguments.signature import NUMERIC
 from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.translation import Program
+from tracegrad.machine.world_protocol import set_plainly, type_dict, type_mro
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
@@ -42,7 +43,7 @@ from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import native_tables
-from tracegrad.world.code_origin import slots_of
+from tracegrad.world.code_origin import is_mutable, slots_of
 from tracegrad.world.lengths import Length
 
 Operands = tuple[Any, ...]
@@ -379,12 +380,16 @@ def held_by_function(world: Any) -> Holders:
     found: dict[int, tuple[Any, list[Any]]] = {}
     while waiting:
         x = waiting.pop()
-        if id(x) in found or _is_closed(x) or world.is_outside(x) or isinstance(x, type):
+        if id(x) in found or _is_closed(x) or world.is_outside(x):
             continue
         if len(found) > _MOST:
             raise written_into_plain()
+        inner: list[Any]
         if type(x) is FunctionType:
-            inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
+            shared = (id(x.__globals__), id(x.__builtins__))  # there before, and lead to all else
+            inner = [held for held in gc.get_referents(x) if id(held) not in shared]
+        elif isinstance(x, type):
+            inner = [*type_dict(x).values(), *type_mro(x), type(x)]
         elif type(x) is Frame:  # of a generator
             inner = _of_frame(x)
         elif type(x) is np.ndarray:  # of objects
@@ -405,6 +410,8 @@ def _of_frame(frame: Frame) -> list[Any]:
 
 def _is_closed(x: Any) -> bool:
     """Whether an object holds none of the function's."""
+    if isinstance(x, type):
+        return not is_mutable(x)
     return x.dtype.kind != "O" if type(x) is np.ndarray else type(x) in _CLOSED
 
 
@@ -525,6 +532,11 @@ def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]
         return [partial(setattr, holder, "cell_contents")]
     if type(holder) is np.ndarray:
         return [partial(holder.__setitem__, i) for i, x in np.ndenumerate(holder) if x is array]
+    if type(holder) is FunctionType and holder.__defaults__ is array:
+        return [partial(setattr, holder, "__defaults__")]
+    if isinstance(holder, type):
+        found = [name for name, x in type_dict(holder).items() if x is array]
+        return [partial(set_plainly, holder, name) for name in found]
     slots = [slot for slot in slots_of(type(holder)) if _standing(slot, holder) is array]
     if slots:
         return [partial(slot.__set__, holder) for slot in slots]

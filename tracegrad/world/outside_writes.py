@@ -160,7 +160,7 @@ class OutsideWrites:
     def settle(self) -> None:
         """The arrays get the numbers."""
         for root, tensor in self._tensors.values():
-            np.copyto(root, tensor._array)
+            np.copyto(root, np.asarray(tensor._array))  # it may be on a device
             stamp(root)
         self._tensors.clear()
         self._shown.clear()
