@@ -2037,3 +2037,33 @@ def windows(np):
         return total
 
     return loss
+
+
+def _class_of_the_function_in_jax(np):
+    def class_of_the_function(x):
+        total = x * 1.0 + x * 2.0
+        return np.sum(np.sin(total) * 2.0)
+
+    return class_of_the_function
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=6), reference=_class_of_the_function_in_jax)
+def class_of_the_function(np):
+    def class_of_the_function(x):
+        total = np.zeros_like(x)
+        count = 0
+
+        class Running:
+            kept = (total,)
+
+            def add(self, v):
+                nonlocal count
+                count += 1
+                self.kept[0][:] += v * count
+                return self
+
+        sums = Running()
+        sums.add(x).add(x)
+        return np.sum(np.sin(Running.kept[0]) * float(count))
+
+    return class_of_the_function

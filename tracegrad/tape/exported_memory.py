@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.runtime.own_references import OwnReference
 from tracegrad.tape.foreign_arrays import Foreign, digest, foreign, memory_of, plain
 from tracegrad.tape.tape import WRITES, next_stamp
 from tracegrad.tape.views import base_of, views_of
@@ -73,7 +74,7 @@ def _lend(tensor: Any) -> tuple[np.ndarray, _Out]:
         out.watched = foreign(own)
         _exchange(out.base(), own, out.watched)
     given = np.asarray(memoryview(out.array))  # type: ignore[arg-type]
-    out.reference = weakref.ref(given, partial(_back, out))
+    out.reference = OwnReference(given, partial(_back, out))
     out.key = id(memory_of(own))
     _out.setdefault(out.key, []).append(out)
     return given, out
@@ -94,7 +95,7 @@ def _back(out: _Out, reference: Any, ending: Any = sys.is_finalizing) -> None:
     _out[key].remove(out)
     if out.digest is not None and digest(out.array) != out.digest:
         memory = memory_of(out.array)
-        _changed[key] = (weakref.ref(memory, partial(_forget, key)), next_stamp(), out.point)
+        _changed[key] = (OwnReference(memory, partial(_forget, key)), next_stamp(), out.point)
     if out.watched is not None:
         _exchange(out.base(), out.watched, out.array)
     if not _out[key]:

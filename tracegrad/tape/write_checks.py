@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import GradientError
+from tracegrad.runtime.own_references import OwnReference
 from tracegrad.tape import exported_memory
 from tracegrad.tape.foreign_arrays import Foreign, digest, memory_of, note_of
 from tracegrad.tape.tape import WRITES, Node, Output, needed_from, next_stamp
@@ -48,7 +49,7 @@ def _entry(memory: Any) -> _Written | None:
             del _written[key]
 
     try:
-        made = _written[key] = _Written(weakref.ref(memory, forget))
+        made = _written[key] = _Written(OwnReference(memory, forget))
     except TypeError:  # a number
         return None
     return made

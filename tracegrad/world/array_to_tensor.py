@@ -13,12 +13,12 @@ import operator
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from functools import partial
 from types import (
     BuiltinFunctionType,
     CellType,
     CodeType,
-    FrameType,
     FunctionType,
     MethodDescriptorType,
     MethodWrapperType,
@@ -35,6 +35,7 @@ from tracegrad.machine.translation import Program
 from tracegrad.machine.world_protocol import set_plainly, type_dict, type_mro
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import note_arrays
+from tracegrad.runtime.own_references import is_referred_to
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import is_sealed, memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
@@ -194,7 +195,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
             STATE.trace.blame_for(error)  # it is what C code was given: the run is no program
         raise error
     root = array if array.base is None else array.base
-    if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
+    if type(root) is not np.ndarray or not world.has_made(root):
         raise written_into_plain()
     if root.dtype.kind not in NUMERIC:
         raise written_into_plain()
@@ -206,6 +207,8 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     family = [root, *views.values()]
     if any(map(world.is_outside, family)) or not all(x.flags.writeable for x in family):
         raise written_into_plain()
+    if any(map(is_referred_to, family)):
+        raise written_into_plain()  # a weak reference finds no Tensor
     held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
     used = held | {id(root), id(array)}
     own = frozenset({id(family), id(views)})
@@ -372,7 +375,7 @@ Holders = list[tuple[Any, list[Any]]]
 
 def held_by_function(world: Any) -> Holders:
     """What the function has that holds something, with what it holds; from the frames that run."""
-    waiting: list[Any] = world.written()
+    waiting: list[Any] = [*world.written(), copy_context()]
     frame = STATE.machine.frame
     while frame is not None:
         waiting += _of_frame(frame)
@@ -485,6 +488,7 @@ _IN_C: dict[Any, Callable[[Any], Sequence[Any]]] = {
     np.nditer: _operands,
     np.broadcast: lambda x: [part.base for part in x.iters],
     memoryview: lambda x: (x.obj,),
+    Context: lambda x: [*x.values()],
     BuiltinFunctionType: lambda x: (x.__self__,),
     MethodWrapperType: lambda x: (x.__self__,),
 }
@@ -518,7 +522,7 @@ _REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
 _MOST = 100_000
 _CLOSED = frozenset({
     *(Tensor, ModuleType, CodeType, int, float, complex, str, bytes, bool),
-    *(type(None), Machine, Program, np.ufunc, np.dtype, FrameType),
+    *(type(None), Machine, Program, np.ufunc, np.dtype),
     Length,  # an int that knows what the run has read, which is not the function's
 })  # fmt: skip
 
@@ -535,8 +539,8 @@ def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]
     if type(holder) is FunctionType and holder.__defaults__ is array:
         return [partial(setattr, holder, "__defaults__")]
     if isinstance(holder, type):
-        found = [name for name, x in type_dict(holder).items() if x is array]
-        return [partial(set_plainly, holder, name) for name in found]
+        own = [name for name, x in type_dict(holder).items() if x is array]
+        return [partial(set_plainly, holder, name) for name in own]
     slots = [slot for slot in slots_of(type(holder)) if _standing(slot, holder) is array]
     if slots:
         return [partial(slot.__set__, holder) for slot in slots]

@@ -53,7 +53,7 @@ def function_under_a_name(callee: Any) -> Any:
     itself = type(callee) in (FunctionType, MethodType)
     found: Any = callee if itself else type(callee).__call__
     function = getattr(found, "__func__", found)
-    if type(function) is not FunctionType or function.__globals__["__name__"] != _NAMING:
+    if type(function) is not FunctionType or function.__globals__.get("__name__") != _NAMING:
         return None
     inner = getattr(function, "__wrapped__", None)
     if inner is None or (itself and found is function):

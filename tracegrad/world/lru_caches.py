@@ -59,7 +59,8 @@ def ask(world: World, helper: Any, operands: tuple[Any, ...], keywords: dict[str
     operands = tuple([_looked_at(world, x) for x in operands])
     keywords = {name: _looked_at(world, x) for name, x in keywords.items()}
     text = f"{name_of_callable(helper)}()"
-    if not all(_tells_itself(world, x) for x in (*operands, *keywords.values())):
+    telling = all(_tells_itself(world, x) for x in (*operands, *keywords.values()))
+    if not telling or not world.is_outside(helper):
         world.effect(text)
         return helper(*operands, **keywords)
     known = world.helper(helper, keywords, Known)

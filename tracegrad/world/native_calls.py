@@ -195,11 +195,13 @@ def _make(
             world.effect(f"{cls.__name__}()")
     given = operands if cls in _KEEPING else _plain(world, operands)
     made = (maker or cls)(*given, **_plain_keywords(world, keywords))
+    if issubclass(cls, type) and isinstance(made, type):
+        world.makes(made)
     world.may_end(made)
     return with_plain_keys(world, made)
 
 
-_KEEPING = frozenset((super, MethodType))
+_KEEPING = frozenset((super, MethodType, *_WEAK))
 """Types whose objects keep what they are made of: to make one reads nothing of it."""
 
 

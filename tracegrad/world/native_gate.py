@@ -252,9 +252,12 @@ def advance(world: World, operation: Any, operands: Operands, keywords: Keywords
 def class_of(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     if len(operands) == 1 and type(operands[0]) is not Tensor:
         return world.type_of(operands[0])
-    if len(operands) == 3:
-        derive(world, operands[1])
-    return class_of_tensor(world, operation, operands, keywords)
+    if len(operands) != 3:
+        return class_of_tensor(world, operation, operands, keywords)
+    derive(world, operands[1])
+    made: type = class_of_tensor(world, operation, operands, keywords)
+    world.makes(made)
+    return made
 
 
 def derive(world: World, bases: Any) -> None:

@@ -166,7 +166,7 @@ def each_of(world: World, x: tuple[Any, ...]) -> Any:
 
 def _renewed(world: World, x: Any) -> Any:
     """A container that the function made, with what is outside in it copied."""
-    if type(x) is list:
+    if isinstance(x, list):
         found = [contents(world, item) for item in x]
         return x if all(map(operator.is_, found, x)) else found
     held = {key: contents(world, item) for key, item in x.items()}

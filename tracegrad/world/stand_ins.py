@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import CellType, MethodDescriptorType
 from typing import Any
-from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from tracegrad import machine
 from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world import native_tables
@@ -30,8 +30,8 @@ class StandIns(machine.World):
     lengths: Any = None  # those of the run, where loops may be of any length
 
     def __init__(self) -> None:
-        self._views: dict[int, list[ref[Any]]] = {}  # arrays that look at another's memory, by it
-        self.made: WeakValueDictionary[int, Any] = WeakValueDictionary()  # arrays, by C code
+        self._views: dict[int, list[OwnReference]] = {}  # arrays that show another's memory, by it
+        self._made: dict[int, OwnReference] = {}  # arrays, by C code
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         enter_libraries()
         self.kept = Kept()
@@ -47,10 +47,17 @@ class StandIns(machine.World):
             if result.base is None:
                 given = any(_holds(x, result) for x in (*operands, *keywords.values()))
                 if not given and _makes_arrays(operation):
-                    self.made[id(result)] = result
+                    self._made[id(result)] = OwnReference(
+                        result, partial(self._made.pop, id(result))
+                    )
             else:
-                self._views.setdefault(id(result.base), []).append(ref(result))
+                self._views.setdefault(id(result.base), []).append(OwnReference(result))
         return result
+
+    def has_made(self, array: Any) -> bool:
+        """Whether C code made an array in this run, of which it was told."""
+        known = self._made.get(id(array))
+        return known is not None and known() is array
 
     def views_of(self, array: Any) -> list[Any]:
         """The arrays that look at the memory of another one, made by the function."""

@@ -32,7 +32,7 @@ class Variables(Told):
 
     def lacks(self, read: str, holder: Any, name: str, text: str) -> None:
         """Nothing stands under a name: in a dictionary (`GLOBAL`), or on an object itself."""
-        if self._place(holder, name) in self._stored:
+        if id(holder) in self._own or self._place(holder, name) in self._stored:
             return
         known = self._absent.setdefault(id(holder), (read, holder, [], text, self.line()))
         if name not in known[2]:

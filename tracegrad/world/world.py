@@ -98,6 +98,7 @@ class World(Variables, Sequences):
         self.guards: dict[tuple[int, str, Any], Guard] = {}
         self.effects: list[str] = []  # that no program replays
         self._scopes: dict[int, Any] = {}  # the object of a dictionary of attributes, by its id
+        self._own: dict[int, tuple[type, Any]] = {}  # classes that the run makes: see `makes`
         self._sources: dict[int, tuple[Any, str]] = {}
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
         self._arrays: list[Any] = []  # from outside, that the function saw
@@ -126,7 +127,7 @@ class World(Variables, Sequences):
     def enter(self, value: Any, text: str) -> Any:
         """An object from outside, as the function has it."""
         kind = type(value)
-        if kind in PLAIN:
+        if kind in PLAIN or id(value) in self._own:
             return value
         self.pin(value)  # nothing tells where it stands
         numbers = None if self.trace is None else self.trace.numbers_of(value, text)
@@ -160,6 +161,11 @@ class World(Variables, Sequences):
         """The same, of an object's ``id``."""
         return key in self._sources
 
+    def makes(self, cls: type) -> None:
+        """The run makes a class: nothing of it is outside. `_own` has it and its scope, by id."""
+        known = cls, vars(cls)
+        self._own[id(cls)] = self._own[id(known[1])] = known
+
     def text_of(self, x: Any) -> str:
         """How the user would call an object from outside."""
         known = self._sources.get(id(x))
@@ -167,6 +173,8 @@ class World(Variables, Sequences):
 
     def guard(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
         """Notes that a place outside held a value, before the run changed what is there."""
+        if id(holder) in self._own:
+            return self._guard(read, holder, name, value, text)
         if type(holder) is MappingProxyType and self._changed and id(holder) not in self._classes:
             self.effect(f"{text}, which shows what is changed")
         if read in (KEYS, LENGTH) and id(holder) in self._scopes and self._stored:
@@ -192,6 +200,8 @@ class World(Variables, Sequences):
 
     def read(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
         """A value that the function reads at a place outside."""
+        if id(holder) in self._own:
+            return value
         place = self._place(holder, name)
         known = self._read.get(place)
         if known is not None and known[0] is value:
@@ -383,6 +393,8 @@ class World(Variables, Sequences):
 
     def store(self, read: str, holder: Any, name: Any, text: str) -> None:
         """The function is about to write to a place outside."""
+        if id(holder) in self._own:
+            return
         if holder is vars(sys):
             self.effect(text)
         place = self._place(holder, name)
@@ -436,6 +448,8 @@ class World(Variables, Sequences):
 
     def scope_of(self, cls: type) -> Any:
         """The dictionary of a class: one object, which it is not for Python."""
+        if id(cls) in self._own:
+            return self._own[id(cls)][1]
         known = _SCOPES.get(id(cls))
         if known is None or known[0]() is not cls:
             known = _SCOPES[id(cls)] = weakref.ref(cls), vars(cls)
@@ -588,7 +602,14 @@ class World(Variables, Sequences):
         guards = self.guards.values()
         kept = {*map(id, holders), *(id(g.holder) for g in guards), *(id(g.value) for g in guards)}
         self._sources = {key: known for key, known in self._sources.items() if key in kept}
-        for known in (self._read, self._stored, self._originals, self._stand_ins, self._tensors):
+        for known in (
+            self._read,
+            self._stored,
+            self._originals,
+            self._stand_ins,
+            self._tensors,
+            self._own,
+        ):
             known.clear()
         self._again.clear()
         self._changed.clear()
