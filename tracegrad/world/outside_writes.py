@@ -140,7 +140,8 @@ class OutsideWrites:
             raise ValueError("assignment destination is read-only")
         keywords = {name: self.within(x) for name, x in keywords.items()}
         first, operands = operands[:1], tuple(map(self.within, operands))
-        if isinstance(operation, MethodDescriptorType) and operands[0] is not first[0]:
+        swapped = bool(first) and operands[0] is not first[0] and type(operands[0]) is Tensor
+        if swapped and isinstance(operation, MethodDescriptorType):
             operation = getattr(Tensor, operation.__name__, operation)
         return operation, operands, keywords
 
