@@ -149,12 +149,79 @@ def test_functions_of_jax_refuse_tensors_and_say_what_to_write(on, needs_grad):
     assert type(given * x) is type(x * given) is tg.Tensor  # operators are the Tensor's
 
 
+W = jnp.linspace(0.5, 1.5, 3)
+UPDATES = [
+    lambda x: x.at[0].set(2.0),
+    lambda x: x.at[1:].set(x[0]) * x,
+    lambda x: (2.0 * x).at[jnp.array([0, 0, 2])].add(x),
+    lambda x: x.at[jnp.array([0, 1])].subtract(x[2]),
+    lambda x: x.at[np.array([0, 2])].multiply(x[1], unique_indices=True),
+    lambda x: x.at[0].mul(3.0).at[1].divide(x[2]).at[-1].power(2.0),
+    lambda x: x.at[:2].min(0.5) + x.at[...].max(x[::-1]),
+    lambda x: x.at[1].get() * x,
+    lambda x: jnp.where(x > 1, x, x.at[x > 1].set(0.0)),
+    lambda x: W.at[0].add(x[0], unique_indices=True) * x,
+    lambda x: W.at[0].set(2.0) * x + jnp.zeros(3).at[1].set(x[0]),
+    lambda x: jnp.zeros(3).at[1].set(2.0) * x,
+    lambda x: jnp.zeros((3, 3)).at[jnp.arange(3), jnp.arange(3)].set(x) @ x,
+]
+
+
+MADE = [
+    lambda x: jnp.sin(W) * x,
+    lambda x: x * jnp.sin(W) + jnp.cos(W).sum() * W[0],
+    lambda x: jnp.eye(3) @ x + jnp.arange(3.0) * x,
+    lambda x: -(jnp.sin(W) ** x) + (jnp.ones(3) * 2 > x),
+    lambda x: jax.random.normal(jax.random.key(1), (3,)) * x,
+    lambda x: (jnp.linspace(0.0, 1.0, 3) + 1) / x,
+    lambda x: jnp.full((2, 3), 2.0)[0] * x + W[1],
+]
+
+
+@pytest.mark.parametrize("f", [*UPDATES, *MADE])
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
-def test_updates_as_in_jax_are_refused_with_what_to_write(backend):
+def test_arrays_of_jax_meet_traced_ones(f, backend, monkeypatch):
+    """``x.at[i].set(v)``, and arrays that functions of JAX's make of constants."""
+
+    def total(x):
+        return jnp.sum(f(x) ** 2)
+
+    x = jnp.array([0.7, 1.2, 0.4])
+    compiled, slope = tg.compile(f, backend=backend), tg.grad(total, backend=backend)
+    expected, expected_slope = f(x), jax.grad(total)(x)
+    for _ in range(2):
+        assert isinstance(compiled(x), jax.Array)
+        assert_close(np.asarray(compiled(x)), np.asarray(expected), 1e-6)
+        assert_close(np.asarray(slope(x)), np.asarray(expected_slope), 1e-5)
+    assert compiled.cache_info()[2:] == (1, 1)
+    assert_close(np.asarray(jax.jit(compiled)(x)), np.asarray(expected), 1e-6)
+    assert_close(np.asarray(jax.jit(slope)(x)), np.asarray(expected_slope), 1e-5)
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert_close(np.asarray(slope(x)), np.asarray(expected_slope), 1e-5)
+
+
+def test_an_array_of_jax_that_another_trace_makes():
+    def of(scale):
+        return tg.compile(lambda x: (jnp.ones(3) * scale) * x + W.at[0].set(scale))
+
+    step = jax.jit(lambda x, scale: of(scale)(x))
+    for scale in (2.0, 3.0):
+        found = step(jnp.ones(3), scale)
+        assert_close(np.asarray(found), np.asarray(scale * jnp.ones(3) + W.at[0].set(scale)), 1e-6)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_updates_that_are_refused_say_what_to_write(backend):
+    f = tg.compile(lambda x: x.at[0].set(1.0), backend=backend)
     told = r"(?s)x\[i\] = v, and np\.add\.at.*test_jax_functions.py:\d+"
-    for f in (lambda x: x.at[0].set(1.0), lambda x: (2.0 * x).at[0].add(1.0)):
-        for call in (tg.compile(f, backend=backend), jax.jit(tg.compile(f, backend=backend))):
-            with pytest.raises(MemoryAccessError, match=told):
-                call(jnp.ones(3))
+    with pytest.raises(MemoryAccessError, match=told):  # NumPy's arrays have no such attribute
+        f(np.ones(3))
+    for f in (lambda x: x.at[5].set(1.0, mode="drop"), lambda x: x.at[5].get(fill_value=0.0)):
+        with pytest.raises(ConversionError, match=r"(?s)IndexError here.*functions.py:\d+"):
+            tg.compile(f, backend=backend)(jnp.ones(3))
+    with pytest.raises(IndexError):
+        tg.compile(lambda x: x.at[5].set(1.0), backend=backend)(jnp.ones(3))
+    applied = tg.compile(lambda x: x.at[1].apply(jnp.sin), backend=backend)
+    assert_close(np.asarray(applied(W)), np.asarray(W.at[1].apply(jnp.sin)), 1e-6)
     asked = tg.compile(lambda x: x if hasattr(x, "at") else 2.0 * x, backend=backend)
     assert_close(asked(np.ones(3)), np.full(3, 2.0), 0)

@@ -29,6 +29,9 @@ def looped(p, x, y):
         h = np.tanh(h @ p["w1"] + p["b1"])
     return np.mean((h @ p["w2"] - y) ** 2)
 
+def dropped(key, x):
+    return jax.numpy.sum(jax.numpy.where(jax.random.bernoulli(key, 0.5, x.shape), x, 0) ** 2)
+
 draw = np.random.default_rng(0).standard_normal
 p = {"w1": draw((32, 32)) * 0.1, "b1": draw(32), "w2": draw((32, 4)) * 0.1}
 p, x, y = jax.tree.map(np.float32, (p, draw((64, 32)), draw((64, 4))))
@@ -57,6 +60,10 @@ for kind in (AxisType.Auto, AxisType.Explicit):
                 if f is loss:
                     text = jax.jit(g).lower(*given).compile().as_text()
                     found[f"{kind.name} {name}"] = text.count(" all-reduce(")
+    key, spread = jax.random.key(0), jax.device_put(x, NamedSharding(mesh, P("d")))
+    np.testing.assert_allclose(
+        tg.grad(dropped, 1, backend="jax")(key, spread), jax.grad(dropped, 1)(key, x), rtol=1e-6
+    )
 print(json.dumps(found))
 """
 

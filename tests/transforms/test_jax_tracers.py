@@ -283,10 +283,9 @@ def test_what_is_written_to_an_argument_is_the_functions_own():
         jax.jit(tg.grad(lambda x: np.sum(scaled(x))))(W)
 
 
-@pytest.mark.parametrize("x", [jnp.ones(3, jnp.bfloat16), jax.random.key(0)], ids=["bf16", "key"])
-def test_dtypes_that_numpy_has_not(x):
+def test_dtypes_that_numpy_has_not():
     with pytest.raises(ArgumentError, match="argument x has dtype"):
-        jax.jit(tg.compile(lambda x: x))(x)
+        jax.jit(tg.compile(lambda x: x))(jnp.ones(3, jnp.bfloat16))
 
 
 def test_errors_are_those_of_calls_outside():

@@ -15,6 +15,7 @@ from tracegrad.ops import jax_random_keys
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import less
 from tracegrad.special import erfinv
+from tracegrad.values.prng_keys import Key
 
 
 class KeyGenerator:
@@ -80,6 +81,8 @@ def _key_of(seed: Any) -> Any:
     """The two uint32 of a key; of an int, those that JAX makes of it."""
     if isinstance(seed, int):
         return np.array([seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF], np.uint32)
+    if type(seed) is Key:
+        return seed.data
     if type(seed).__module__.startswith("jax"):
         import jax
 

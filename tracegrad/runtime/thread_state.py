@@ -35,6 +35,8 @@ class State(threading.local):
     rewritten: bool = False
     """Arrays from outside hold recorded values for the function that runs: programs, which read the
     arrays themselves, are not for what it calls."""
+    of_jax: bool = False
+    """True within calls that were given arrays of JAX: there an array has what those have."""
     aside: bool = False
     """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
     The class has what `config.check_finite` and `config.compile` say, for all threads; an instance

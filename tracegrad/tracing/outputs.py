@@ -37,6 +37,7 @@ from tracegrad.values.pytree import (
     Step,
     TreeSpec,
     flatten,
+    is_of_key,
     leaf_paths,
     path_text,
     unflatten,
@@ -208,6 +209,11 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                     + _remedy(text, leaf.value)
                 )
             dtype = str(leaf.kind[1])
+            if is_of_key(leaf.path):
+                raise ArgumentError(
+                    f"argument {text} is to be differentiated but is a key of a random generator: "
+                    "pass keys in an argument of their own"
+                )
             if dtype not in ("float", "complex") and not is_inexact(dtype):
                 raise ArgumentError(
                     f"argument {text} is to be differentiated but has dtype {dtype}: gradients "

@@ -75,7 +75,7 @@ from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_tracer
-from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
+from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, with_keys_of_jax
 from tracegrad.world.loops.widened_states import States
 from tracegrad.world.untraced_world import interpreted
 
@@ -189,6 +189,7 @@ class Calling(BatchCalls, TensorCalls):
         leaves, _ = flatten((args, kwargs))
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
+        args, kwargs = with_keys_of_jax((args, kwargs)) if STATE.of_jax else (args, kwargs)
         result = placed(self._function(*args, **kwargs), self._transform, self.__name__)
         if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
             return result

@@ -48,6 +48,14 @@ def call_on_jax(
     Where no program stands for the call, or none is wanted (`eagerly`), its operations run on the
     devices, one by one.
     """
+    before, STATE.of_jax = STATE.of_jax, True
+    try:
+        return _called(calling, args, kwargs, eagerly)
+    finally:
+        STATE.of_jax = before
+
+
+def _called(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly: bool) -> Any:
     leaves = flatten((args, kwargs))[0]
     if any(map(is_jax_tracer, leaves)):
         return inside_jax(calling, args, kwargs)

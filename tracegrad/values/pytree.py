@@ -20,6 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tracegrad.values.prng_keys import Key, is_key, joined_key, of_jax, split_key_array
 from tracegrad.values.static_keys import as_key
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "has_more_than_fields",
     "has_text",
     "is_leaf",
+    "is_of_key",
     "joiner",
     "leaf_paths",
     "map_tree",
@@ -45,6 +47,7 @@ __all__ = [
     "register_node",
     "unflatten",
     "unflatten_as",
+    "with_keys_of_jax",
 ]
 
 
@@ -143,6 +146,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
         return LEAF
     steps, children, aux = node.split(tree)
     order = tuple(tree) if kind is dict else None
+    kind = Key if node is _NODES[Key] else kind
     return TreeSpec(kind, steps, tuple([_flatten(c, leaves) for c in children]), aux, order)
 
 
@@ -250,7 +254,8 @@ def one_level(tree: Any) -> TreeSpec:
         return LEAF
     steps, _, aux = node.split(tree)
     order = tuple(tree) if type(tree) is dict else None
-    return TreeSpec(type(tree), steps, (LEAF,) * len(steps), aux, order)
+    kind = Key if node is _NODES[Key] else type(tree)
+    return TreeSpec(kind, steps, (LEAF,) * len(steps), aux, order)
 
 
 def children(tree: Any) -> list[Any]:
@@ -403,6 +408,8 @@ def _told(tree: Any) -> _Node | None:
     kind = type(tree)
     if kind in _TOLD:
         return _TOLD[kind]
+    if is_key(tree):  # tracers of keys and of numbers have one class
+        return _NODES[Key]
     asked = "jax" in sys.modules
     node = _of_jax(tree) if asked else None
     if node is None and dataclasses.is_dataclass(kind):
@@ -410,7 +417,8 @@ def _told(tree: Any) -> _Node | None:
     if asked:
         if len(_TOLD) >= 4096:
             _TOLD.clear()
-        _TOLD[kind] = node
+        if not kind.__module__.startswith("jax."):  # else it may be the class of tracers
+            _TOLD[kind] = node
     return node
 
 
@@ -524,6 +532,21 @@ def register_node(
     _node.cache_clear()
 
 
+register_node(Key, split_key_array, lambda aux, children: joined_key(aux, *children))
+
+
+def is_of_key(path: Path) -> bool:
+    """Say whether a leaf is the numbers of a key of JAX's."""
+    return bool(path) and isinstance(path[-1], Child) and path[-1].type is Key
+
+
+def with_keys_of_jax(tree: Any) -> Any:
+    """Return the tree with JAX's own keys, for a function that nobody traces."""
+    leaves, spec = flatten(tree)
+    pairs = zip(leaf_paths(spec), leaves)
+    return unflatten(spec, [of_jax(leaf) if is_of_key(path) else leaf for path, leaf in pairs])
+
+
 # ---------------------------------------------------------------------------------- Python text
 
 
@@ -563,6 +586,8 @@ def path_name(root_name: str, path: Path) -> str:
     parts = [root_name]
     for step in path:
         match step:
+            case Child(type=kind) if kind is Key:
+                pass
             case Attr(name=part) | Item(key=part) | Child(index=part):
                 parts.append(str(part))
     return _identifier("_".join(parts))
@@ -582,6 +607,8 @@ def path_text(root_name: str, path: Path, names: dict[str, Any] | None = None) -
     """
     text = root_name
     for step in path:
+        if names is None and isinstance(step, Child) and step.type is Key:
+            continue  # it is a leaf to its user
         text = _read(text, step, {} if names is None else names)
     return text
 
@@ -633,7 +660,8 @@ def check_text(
     name = spec.type.__name__
     if spec.type not in (tuple, list, dict):
         name = _refer(f"type_{name}", spec.type, names)
-    conditions = [f"type({expr}) is {name}", *_check_steps(spec, expr, names, ordered)]
+    conditions = [f"type({expr}) is {name}"] if spec.type is not Key else []  # JAX has a class too
+    conditions += _check_steps(spec, expr, names, ordered)
     for step, child in zip(spec.steps, spec.children):
         at = _read(expr, step, names)
         conditions += check_text(child, at, names, leaves=leaves, ordered=ordered)[0]

@@ -35,6 +35,7 @@ from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_o
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
+from tracegrad.world.jax_random import is_key_within
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -344,7 +345,8 @@ def of_jax(
 ) -> tuple[Operands, Keywords]:
     """The operands of an operation, with arrays of JAX for the Tensors that stand for them.
 
-    Functions of JAX's get those, and whoever asks of what class an object is.
+    Functions of JAX's that have no counterpart here get those, and whoever asks of what class an
+    object is.
     """
     kinds = (getattr(operation, "__module__", None), type(operation).__module__)
     of_jax = any(type(kind) is str and kind.startswith(("jax", "nanobind")) for kind in kinds)
@@ -353,6 +355,8 @@ def of_jax(
     tensors = [x for x in (*operands, *keywords.values()) if type(x) is Tensor]
     if not all(is_jax_array(original(x)) for x in tensors):
         return operands, keywords  # it computes with what is traced as well
+    if of_jax and tensors and jax_table.is_known(operation, operands, keywords):
+        return operands, keywords
 
     def given(x: Any) -> Any:
         known = original(x)
@@ -387,8 +391,9 @@ def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[
 
 
 def _of_jax(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
-    """A function of JAX on Tensors."""
-    if not any(map(holds_tensors, (*operands, *keywords.values()))):
+    """A function of JAX on Tensors, and on keys of which the numbers are Tensors."""
+    given = (*operands, *keywords.values())
+    if not (any(map(holds_tensors, given)) or any(map(is_key_within, given))):
         return None
     found = jax_table.counterpart(callee, operands, keywords)
     if found is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, Signature
 from types import FunctionType, MethodType
 from typing import Any
@@ -20,14 +20,20 @@ import numpy as np
 from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.provided import Provided
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.jax_updates import UpdatesAt, beside
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy import linalg, special
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import is_jax_tracer
+from tracegrad.world import jax_random
 
 Function = Callable[..., Any]
 
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "scipy.special", "scipy.linalg")
+MODULES = (
+    *("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "scipy.special", "scipy.linalg"),
+    "random",
+)
 """Modules of JAX of which there are counterparts, the public ones of a function first."""
 
 
@@ -46,11 +52,41 @@ def counterpart(callee: Any, operands: Operands, keywords: Keywords) -> Call | N
     """
     known = _known().get(id(callee))
     function = None if known is None else _function(*known)
+    if (updated := _updated(callee, operands)) is not None:
+        return updated, operands[1:], keywords
     if any(map(_calls_back, (*operands, *keywords.values()))):
         return None
-    if known is None and name_of(callee).startswith("jax.random."):
-        raise refused(callee)  # it would read a key as numbers
+    if known is not None and known[0] == "random":
+        return partial(_drawn, known[1], callee), operands, keywords
+    if any(map(jax_random.is_key_within, (*operands, *keywords.values()))):
+        raise refused(callee)
     return None if function is None else _call(callee, function, operands, keywords)
+
+
+def _updated(callee: Any, operands: Operands) -> Function | None:
+    """``x.at[i].set`` of an array of JAX's that was made without a value that is traced."""
+    at: Any = operands[0] if operands else None
+    if type(at).__name__ != "_IndexUpdateRef":
+        return None
+    trace = STATE.trace
+    array = beside(operands, at.array) if trace is None else trace.world.tensor_of_jax(at.array)
+    return getattr(UpdatesAt(array, at.index), callee.__name__, None)
+
+
+def is_known(callee: Any, operands: Operands, keywords: Keywords) -> bool:
+    """Whether there is a counterpart that takes these arguments."""
+    try:
+        return is_of_jax(callee) and counterpart(callee, operands, keywords) is not None
+    except (ConversionError, TypeError):
+        return False
+
+
+def _drawn(name: str, callee: Any, *operands: Any, **keywords: Any) -> Any:
+    """A call of ``jax.random.name``, which JAX does itself, in programs too."""
+    found = jax_random.counterpart(name, callee, operands, keywords)
+    if found is None:
+        raise refused(callee)
+    return found
 
 
 def _calls_back(x: Any) -> bool:

@@ -73,9 +73,16 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
             own = of_sparse(operation, operands)
             if own is not None:
                 return own()
-            operands = tuple([contents(world, x) for x in operands])
+            operands = tuple([_operand(world, x, operands) for x in operands])
             break
     return operation(*operands, **keywords)
+
+
+def _operand(world: World, x: Any, operands: Operands) -> Any:
+    """What C code reads of an operand; an array of JAX's leaves the operator to a Tensor."""
+    if is_jax_array(x) and any(type(y) is Tensor for y in operands):
+        return world.tensor_of_jax(x)
+    return contents(world, x)
 
 
 for _operation in vars(operator).values():
@@ -318,7 +325,8 @@ def get_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
                 world.reads(original)
             else:
                 world.effect(f".{name} of an array")
-        if is_jax_array(original) and type(name) is str and not hasattr(Tensor, name):
+        of_jax = is_jax_array(original) and type(name) is str and not hasattr(Tensor, name)
+        if of_jax and name != "at":
             world.effect(f".{name} of an array of JAX")
             return operation(original, *operands[1:])
         value = attribute_of_tensor(world, operation, operands, keywords)

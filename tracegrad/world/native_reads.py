@@ -17,6 +17,7 @@ import numpy as np
 
 from tracegrad.arguments.signature import NUMERIC
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.prng_keys import is_key
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
 from tracegrad.world.callable_names import name_of_class
@@ -144,6 +145,7 @@ def _is_inert(x: Any) -> bool:
         # generators tell the trace themselves, compiled functions ask the machine
         type(x).__module__ in ("tracegrad.random", "tracegrad.transforms.compiled_callable")
         or (type(x).__module__ == "numpy" and not is_in_python(type(x)))
+        or is_key(x)
     )
 
 

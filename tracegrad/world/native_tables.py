@@ -29,6 +29,7 @@ LIBRARY = frozenset({
 HOLDING = (
     *("tracegrad.optim", "tracegrad.random.key_generator", "tracegrad.transforms.ode_solvers"),
     *("tracegrad.traced_scipy.sparse", "tracegrad.traced_scipy.interpolate"),
+    *("tracegrad.values.prng_keys", "tracegrad.tensors.jax_updates"),
 )
 """Modules of tracegrad whose objects hold what users put there: these are interpreted."""
 

@@ -15,10 +15,12 @@ from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
+from tracegrad.tensors.jax_updates import Updates, beside
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
@@ -89,6 +91,8 @@ class Answers(StandIns):
             return self.shows(
                 operation, operands, keywords, rule(self, operation, operands, keywords)
             )
+        if id(operation) in native_tables.OPERATORS and Tensor in map(type, operands):
+            operands = tuple([beside(operands, x) if is_jax_array(x) else x for x in operands])
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
             own = instead(operation, operands, keywords)
             if own is not None:
@@ -167,7 +171,9 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
                     refuse(x)
                 return operation(number, *operands[1:])
         if name == "at":
-            raise _updated_as_in_jax(original)
+            if not (STATE.of_jax or is_jax_array(original)):
+                raise _updated_as_in_jax()
+            return Updates(x)
         if type(name) is str and is_of_arrays(name) and issubclass(x.__class__, np.ndarray):
             return _of_memory(x, original, operation, operands)
     return operation(*operands)
@@ -192,11 +198,10 @@ def _of_memory(x: Tensor, original: Any, operation: Any, operands: Any) -> Any:
 _OF_NUMBERS = frozenset({"byteswap", "dump", "dumps", "getfield", "setfield", "tofile"})
 
 
-def _updated_as_in_jax(original: Any) -> Exception:
-    """``x.at``, which arrays of JAX have, and which nobody else is told that they have."""
-    kind = ConversionError if is_jax_array(original) else MemoryAccessError
-    return kind(
-        "x.at[i].set(v) of an array that tracegrad follows: write x = x.copy(); x[i] = v, and "
+def _updated_as_in_jax() -> Exception:
+    """``x.at``, which arrays of JAX have, and those of NumPy have not."""
+    return MemoryAccessError(
+        "x.at[i].set(v) of an array of NumPy's: write x = x.copy(); x[i] = v, and "
         f"np.add.at(x, i, v) for x.at[i].add(v){at_line()}"
     )
 
@@ -207,7 +212,7 @@ def is_of_arrays(name: str) -> bool:
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)
-_MAY_HOLD = frozenset({Tensor, list, tuple})
+_MAY_HOLD = frozenset({Tensor, Key, list, tuple})
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,
     id(operator.is_not): are_one,

@@ -153,6 +153,15 @@ class World(Variables, Sequences):
             self.holds_jax |= array is not numbers
         return known
 
+    def tensor_of_jax(self, array: Any) -> Any:
+        """The Tensor for an array of JAX's that meets what is traced, as JAX's functions made it.
+
+        The array itself where there is none: no numbers, no trace.
+        """
+        text = "an array of JAX"
+        numbers = None if self.trace is None else self.trace.numbers_of(array, text)
+        return array if numbers is None else self._stand_in(array, numbers, text)
+
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""
         return id(x) in self._sources or self.numbers.source_of(x) is not None
