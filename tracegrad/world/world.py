@@ -154,12 +154,8 @@ class World(Variables, Sequences):
         return known
 
     def tensor_of_jax(self, array: Any) -> Any:
-        """The Tensor for an array of JAX's that meets what is traced, as JAX's functions made it.
-
-        The array itself where there is none: no numbers, no trace.
-        """
-        text = "an array of JAX"
-        numbers = None if self.trace is None else self.trace.numbers_of(array, text)
+        """The Tensor for an array that a function of JAX's has made, if it holds numbers."""
+        numbers = self.trace and self.trace.numbers_of(array, text := "an array of JAX")
         return array if numbers is None else self._stand_in(array, numbers, text)
 
     def is_outside(self, x: Any) -> bool:
