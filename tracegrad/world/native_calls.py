@@ -201,7 +201,7 @@ def _make(
     return with_plain_keys(world, made)
 
 
-_KEEPING = frozenset((super, MethodType, *_WEAK))
+_KEEPING = frozenset((super, MethodType, FunctionType, *_WEAK))
 """Types whose objects keep what they are made of: to make one reads nothing of it."""
 
 

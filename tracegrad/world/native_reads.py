@@ -45,19 +45,25 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 def contents(world: World, x: Any) -> Any:
     """An operand of which C code may read all: what is outside is guarded as a whole, copied."""
-    found = _contents(world, x)
-    if found is not x:
-        world.copies.add(found, x)
-    return found
-
-
-def _contents(world: World, x: Any) -> Any:
     kind = type(x)
     if kind in FLOATS:
         world.numbers.look(x)
         return x
     if kind in PLAIN or kind is Tensor or kind in native_tables.ATOMS or isinstance(x, type):
         return x
+    if id(x) in world.within:  # it holds itself
+        return x
+    world.within.add(id(x))
+    try:
+        found = _contents(world, x, kind)
+    finally:
+        world.within.discard(id(x))
+    if found is not x:
+        world.copies.add(found, x)
+    return found
+
+
+def _contents(world: World, x: Any, kind: type) -> Any:
     if kind is tuple:
         return each_of(world, x) if world.is_outside(x) or _holds(x) else x
     if is_mutable(kind):

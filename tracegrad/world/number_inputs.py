@@ -163,16 +163,16 @@ class Numbers:
 
     def look(self, x: Any) -> None:
         """Python, or C code, looks at what an object is worth, or at what a sequence holds."""
-        if type(x) in FLOATS:
-            self._look(self._found.get(id(x)))
-        elif type(x) is Length:
-            x.look()
-        elif type(x) in _HOLDING:
-            for item in x:
-                self.look(item)
-        elif isinstance(x, dict):
-            for item in dict.values(x):
-                self.look(item)
+        waiting, held = [x], set()  # containers, which may hold themselves
+        while waiting:
+            x = waiting.pop()
+            if type(x) in FLOATS:
+                self._look(self._found.get(id(x)))
+            elif type(x) is Length:
+                x.look()
+            elif (type(x) in _HOLDING or isinstance(x, dict)) and id(x) not in held:
+                held.add(id(x))
+                waiting += dict.values(x) if isinstance(x, dict) else x
 
     def _look(self, known: Read | Derived | None) -> None:
         if isinstance(known, Read):

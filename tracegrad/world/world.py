@@ -105,6 +105,7 @@ class World(Variables, Sequences):
         self.numbers = Numbers()
         self._performed: Any = None  # what C code does
         self.copies = Copies()
+        self.within: set[int] = set()  # containers whose contents are being read, by id
         self.special = native_tables.SPECIAL  # methods that who is given an object may call
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
