@@ -6,10 +6,11 @@ there, and a Python number stays weak through arithmetic), an operand is cast in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.target import Casts, Target
-from codegen.ir import Again, Call, Graph, Join, Loop, Trait, Value, walk
+from codegen.ir import Again, Call, Constant, Graph, Join, Loop, Trait, Value, walk
 from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote
 
 
@@ -134,6 +135,34 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
     return frozenset(found)
 
 
+def is_narrow(graph: Graph, text: str) -> bool:
+    """Whether nothing in a program has 64 bits: it is the same where JAX has no such types.
+
+    Numbers of Python that come from lengths and literals alone are Python's in JAX too.
+    """
+    if _WIDE.search(text) or any(value.type.weak for value in graph.inputs):
+        return False
+    plain: set[Value] = set()
+    for node in walk(graph.nodes):
+        if isinstance(node, Loop | Join):
+            return False  # which may count beyond 32 bits
+        for value in node.results:
+            of_plain = isinstance(node, Constant) or (
+                isinstance(node, Call)
+                and (Trait.EXTENT in node.op.traits or plain.issuperset(node.operands))
+            )
+            if value.type.weak and not of_plain:
+                return False
+            if value.type.weak:
+                plain.add(value)
+            elif not isinstance(node, Constant) and _WIDE.search(value.type.dtype):
+                return False
+    return not any(_WIDE.search(value.type.dtype) for value in graph.inputs)
+
+
+_WIDE = re.compile(r"(int|float)64|complex128")
+
+
 JAX = Target(
     name="jax",
     module="jnp",
@@ -142,4 +171,5 @@ JAX = Target(
     checks_returned=True,
     casts=casts,
     strong_numbers=strong_numbers,
+    narrow=is_narrow,
 )

@@ -132,7 +132,8 @@ def _write(
         source = Source(below, graph.name, target.name, calls, origins=more)
         looks = target.checks_returned and emitter.looked
         frame = replace(graph.frame, donated=donated)
-        source = replace(source, retries=graph.room is not None, looks=looks, frame=frame)
+        narrow, retries = target.narrow(graph, below), graph.room is not None
+        source = replace(source, retries=retries, looks=looks, narrow=narrow, frame=frame)
     else:
         text = constants.read(below)
         source = Source(text, graph.name, target.name, calls, below, constants.named, more)

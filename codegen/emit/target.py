@@ -49,6 +49,8 @@ class Target:
     casts: Callable[[Call, Sequence[ArrayType]], Casts] = lambda call, printed: {}
     strong_numbers: Callable[[Graph], frozenset[Value]] = lambda graph: frozenset()
     """Python numbers that have a dtype in this target."""
+    narrow: Callable[[Graph, str], bool] = lambda graph, text: False
+    """Whether a program with this text has no types of 64 bits."""
 
     @property
     def dialect(self) -> str:
@@ -89,8 +91,8 @@ class Source:
     where in the user's code it comes from, None for the header and whatever else belongs to no
     statement. The function goes over to that of `large` where arrays are large. One that `retries`
     reads how many turns loops have made, and runs again where there was no room for them. `looks`
-    tells that it returns these beside the result. `frame` is that of the graph. `kernels` are
-    functions in the text that numba may compile.
+    tells that it returns these beside the result. One that is `narrow` has no types of 64 bits.
+    `frame` is that of the graph. `kernels` are functions in the text that numba may compile.
     """
 
     text: str
@@ -103,6 +105,7 @@ class Source:
     large: Large | None = field(default=None, compare=False, repr=False)
     retries: bool = False
     looks: bool = False
+    narrow: bool = False
     frame: Frame | None = field(default=None, compare=False, repr=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)
 

@@ -43,7 +43,8 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     and raises a plain `LookupError` when a look has another outcome than the traced one.
     ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
     is lowered among them; a look with another outcome makes floating-point results nan.
-    ``run.accepts`` are the classes of arrays that it takes.
+    ``run.accepts`` are the classes of arrays that it takes. ``run.names`` are for text that calls
+    it at once: ``direct`` where all arrays are JAX's, in 64-bit types unless the source is narrow.
     """
     function = codegen.load(source.text, source.name, source.names)
     if places or jax.device_count() > 1:
@@ -54,11 +55,21 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
         numbers = jax.tree.leaves(_outputs(source, lambda i: i))
         axeless = [i for i, n in enumerate(numbers) if n in source.frame.arrays]
 
-    def called(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+    def in_wide_types(*inputs: Any, **captures: Any) -> Any:
         if jax.config.jax_enable_x64:  # to turn the switch takes a fifth of a call
             return function(*inputs, **captures)
         with wide_types(True):
             return function(*inputs, **captures)
+
+    narrow = function if source.narrow else in_wide_types
+
+    def called(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+        every = (*inputs, *captures.values())
+        if not any([x.weak_type for x in every if type(x) is array]):
+            return narrow(*inputs, **captures)
+        with wide_types(True):
+            given = [_strong(x) if type(x) is array else x for x in every]
+        return narrow(*given[: len(inputs)], **dict(zip(captures, given[len(inputs) :])))
 
     def run(*inputs: Any, **captures: Any) -> Any:
         result = called(inputs, captures)
@@ -79,6 +90,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
             result = function(*given, **captures)
         return _where_sound(*result) if looks else result
 
+    run.names = {"direct": function, "config": jax.config, "wide_types": wide_types}  # type: ignore[attr-defined]
     run.traced = traced  # type: ignore[attr-defined]
     run.checked = checked  # type: ignore[attr-defined]
     run.accepts = (np.ndarray, array)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
@@ -22,6 +23,7 @@ from tracegrad.compiled.version import Captured, Version, memory
 from tracegrad.execution.nonfinite import checked
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.outputs import template_of
 from tracegrad.values.pytree import TreeSpec, check_text, path_text
 from tracegrad.values.static_keys import as_key, is_of_parts, is_plain
 from tracegrad.world.guards import ITEM, LENGTH
@@ -58,7 +60,7 @@ def entry_source(
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
         "unchanged": version.unchanged,
-        "finish": version.finish,
+        "finish": _finisher(version),
     }
     parameters = [f"a{i}" for i in range(len(arguments.parameters))]
     lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
@@ -91,23 +93,44 @@ def entry_source(
         else:
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
-    conditions = [*_conditions(version, given, leaves, names), "unchanged()"]
+    conditions, of_arrays = _conditions(version, given, leaves, names)
+    known = _known_before(version, given, leaves, run)
+    conditions += ["unchanged()"] if known else [*of_arrays, "unchanged()"]
     if version.grad_enabled is not None:
         names["STATE"] = STATE
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
     lines += _unless(conditions)
     captures = [f"c{i}" for i in range(len(version.captured))]
     lines += _tried(_reads(version, captures, names), "Exception")
-    lines += _unless(_captured_conditions(version, captures, names))
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
-    lines += _lengths(version, guards, given, traced, captures)
-    lines += _unless(_layouts(version, traced, captures, names))
     passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
     plain = traced if version.takes_leaves else parameters
-    call = f"program({', '.join([*plain, *passed])})"
+    call = f"({', '.join([*plain, *passed])})"
     if version.built and run is None:
         leaves_text = f", ({', '.join(traced)},)" if version.reads_leaves else ""
-        call = f"finish({call}{leaves_text})"
+        call = f"finish({{}}{call}{leaves_text})"
+    else:
+        call = f"{{}}{call}"
+    of_numbers, of_captured = _captured_conditions(version, captures, names)
+    if known:
+        pairs = zip(captures, version.captured, strict=True)
+        known += [name for name, c in pairs if c.source and not is_number_read(c.holder)]
+        run_of_jax: Any = version.program.run
+        names.update(array=run_of_jax.accepts[1], known=None, is_weak=_is_weak, **run_of_jax.names)
+        lines = [lines[0], "    global known", *lines[1:]]
+        narrow = version.program.source.narrow
+        lines += [*_unless(of_numbers), *_at_once(known, call.format("direct"), narrow)]
+        lines += _unless([*of_arrays, *of_captured])
+    else:
+        lines += _unless([*of_numbers, *of_captured])
+    call = call.format("program")
+    lines += _lengths(version, guards, given, traced, captures)
+    lines += _unless(_layouts(version, traced, captures, names))
+    if known:
+        lines += [
+            "    if kinds is not None and not any(map(is_weak, kinds)):",
+            "        known = kinds",
+        ]
     if version.checked:
         lines += [
             "    try:",
@@ -132,6 +155,62 @@ def entry(
     """The loaded entry; see `entry_source`."""
     text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
+
+
+def _finisher(version: Version) -> Callable[..., Any]:
+    """What makes the returned object of what a program returns, as plain Python where it can be."""
+    result = version.results[0].result
+    arrays = all(isinstance(leaf, int) for leaf in result.leaves)
+    if not (version.built and arrays) or len(version.results) > 1 or version.keeps:
+        return version.finish
+    template = template_of(result, "numpy")
+    if template is None:
+        return version.finish
+    text = re.sub(r"\{(\d+)\}", r"values[\1]", template)
+    return load(f"def finish(values):\n    return {text}\n", "finish", {})
+
+
+def _known_before(
+    version: Version, given: int, leaves: Sequence[str], run: Callable[..., Any] | None
+) -> list[str]:
+    """The arrays of a call that JAX may be given at once, where it was given their like before.
+
+    Not where the program's results are looked at, or it is not the version's alone that runs.
+    """
+    plain = run is None and version.run is version.program.run and not version.checked
+    layouts = version.axes_in_order or version.written or version.written_outside
+    tensors = any(isinstance(captured.holder, Tensor) for captured in version.captured)
+    if version.target != "jax" or not plain or layouts or tensors:
+        return []
+    pairs = zip(version.arguments.leaves, leaves, strict=True)
+    return [text for leaf, text in pairs if leaf.kind[0] == "array" and leaf.parameter < given]
+
+
+def _at_once(arrays: Sequence[str], call: str, narrow: bool) -> list[str]:
+    """Calls the program where all arrays are of JAX, and of the types of the last call.
+
+    These have all that guards ask of arrays, and JAX has one object for equal types. To turn its
+    switch for 64-bit types takes a tenth of a call.
+    """
+    switched = [
+        "            if not config.jax_enable_x64:",
+        "                with wide_types(True):",
+        f"                    return {call}",
+    ]
+    return [
+        f"    if {_all_are([f'type({text})' for text in arrays], 'array')}:",
+        f"        kinds = ({', '.join([f'{text}.aval' for text in arrays])},)",
+        "        if kinds == known:",
+        *([] if narrow else switched),
+        f"            return {call}",
+        "    else:",
+        "        kinds = None",
+    ]
+
+
+def _is_weak(aval: Any) -> bool:
+    """Whether an array of JAX takes the dtype of what it meets, as a number of Python's does."""
+    return bool(aval.weak_type)
 
 
 def _is_flat(spec: TreeSpec) -> bool:
@@ -170,7 +249,7 @@ def watched_entry(made: Any) -> Any:
         return made.checked
     version = made.version
     program = version.watched_run if timed else checked(version.run, version.program.graph)
-    names = {**made.__globals__, "program": program}
+    names = {**made.__globals__, "program": program, "direct": program}
     found = FunctionType(made.__code__, names, made.__name__, made.__defaults__)
     if not timed:
         made.checked = found
@@ -186,9 +265,10 @@ def _unless(conditions: Sequence[str]) -> list[str]:
 
 def _conditions(
     version: Version, given: int, texts: Sequence[str], names: dict[str, Any]
-) -> list[str]:
-    """What the leaves are; the number of axes of arrays is told by their lengths."""
+) -> tuple[list[str], list[str]]:
+    """What the leaves are, and of what kind and dtype arrays; lengths tell how many axes."""
     conditions: list[str] = []
+    of_arrays: list[str] = []
     arrays: dict[str, list[str]] = {}  # by dtype
     for leaf, text in zip(version.arguments.leaves, texts, strict=True):
         if leaf.parameter >= given:
@@ -197,7 +277,7 @@ def _conditions(
             case ("array", str(dtype), _):
                 arrays.setdefault(dtype, []).append(text)
                 if version.target == "jax":
-                    conditions.append(f"type({text}) in arrays")
+                    of_arrays.append(f"type({text}) in arrays")
             case ("scalar", str(dtype)):
                 names[f"scalar_{dtype}"] = np.dtype(dtype).type
                 conditions.append(f"type({text}) is scalar_{dtype}")
@@ -224,8 +304,8 @@ def _conditions(
                 conditions.append(f"{text} {'==' if plain else 'is'} {key}")
     every = [text for texts in arrays.values() for text in texts]
     if every and version.target == "numpy":
-        conditions.append(_all_are([f"type({text})" for text in every], "ndarray"))
-    return conditions + _of_dtypes(arrays, names)
+        of_arrays.append(_all_are([f"type({text})" for text in every], "ndarray"))
+    return conditions, [*of_arrays, *_of_dtypes(arrays, names)]
 
 
 def _of_dtypes(arrays: Mapping[str, Sequence[str]], names: dict[str, Any]) -> list[str]:
@@ -277,9 +357,10 @@ def _reads(version: Version, captures: Sequence[str], names: dict[str, Any]) -> 
 
 def _captured_conditions(
     version: Version, captures: Sequence[str], names: dict[str, Any]
-) -> list[str]:
-    """What is read from outside may be another array by now."""
+) -> tuple[list[str], list[str]]:
+    """What is read from outside may be another number, or array, by now."""
     conditions: list[str] = []
+    of_numbers: list[str] = []
     arrays: dict[str, list[str]] = {}  # by dtype
     for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is None and not isinstance(captured.holder, Tensor):
@@ -288,10 +369,11 @@ def _captured_conditions(
             numbers = isinstance(captured.holder, Tensor) or captured.brought
             kind = np.ndarray if numbers else captured.kind
             names[kind.__name__] = kind
-            conditions.append(f"type({name}) is {kind.__name__}")
+            of = of_numbers if is_number_read(captured.holder) else conditions
+            of.append(f"type({name}) is {kind.__name__}")
         if not is_number_read(captured.holder):
             arrays.setdefault(captured.dtype, []).append(name)
-    return conditions + _of_dtypes(arrays, names)
+    return of_numbers, [*conditions, *_of_dtypes(arrays, names)]
 
 
 def _lengths(

@@ -29,10 +29,7 @@ from tracegrad.arguments.signature import (
 )
 from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
-from tracegrad.compiled.tape_node import (
-    NotRecorded,
-    settle,
-)
+from tracegrad.compiled.tape_node import NotRecorded, settle
 from tracegrad.compiled.traced_run import Run, code_of, not_executed
 from tracegrad.compiled.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
@@ -138,11 +135,14 @@ class Calling(BatchCalls, TensorCalls):
         self._generation = 0  # how often the versions have changed
         # The newest first; of calls that give arguments by name alone, those names are in the key.
         self._entries: dict[Any, tuple[tuple[Any, Version], ...]] = {}
+        self._placed: dict[Any, Callable[..., Any]] = {}  # what puts names behind the others
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and (placed := self._placed.get((len(args), *kwargs))):
+            args, kwargs = placed(args, kwargs), {}
         if not kwargs and not STATE.aside:
             try:
                 for run, version in self._entries.get(CHOSEN[self._backend], ()):

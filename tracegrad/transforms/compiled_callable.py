@@ -41,8 +41,10 @@ class Compiled(Calling):
                 self._orders[form] = self._order(len(args), tuple(kwargs))
             behind, by_name = self._orders[form]
             if behind or by_name:
-                args = (*args, *[kwargs[name] for name in behind])
+                args = (*args, *map(kwargs.__getitem__, behind))
                 if not by_name:
+                    given = ", ".join(["*args", *[f"kwargs[{name!r}]" for name in behind]])
+                    self._placed[form] = eval(f"lambda args, kwargs: ({given})")
                     return self(*args)
                 kwargs = {name: kwargs[name] for name in by_name}
                 result = self._entered((CHOSEN[self._backend], by_name), (*args, *kwargs.values()))
