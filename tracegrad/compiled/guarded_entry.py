@@ -113,8 +113,8 @@ def entry_source(
         call = f"{{}}{call}"
     of_numbers, of_captured = _captured_conditions(version, captures, names)
     if known:
-        pairs = zip(captures, version.captured, strict=True)
-        known += [name for name, c in pairs if c.source and not is_number_read(c.holder)]
+        held = zip(captures, version.captured, strict=True)
+        known += [name for name, c in held if c.source and not is_number_read(c.holder)]
         run_of_jax: Any = version.program.run
         names.update(array=run_of_jax.accepts[1], known=None, is_weak=_is_weak, **run_of_jax.names)
         lines = [lines[0], "    global known", *lines[1:]]
