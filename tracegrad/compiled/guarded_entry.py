@@ -119,11 +119,11 @@ def entry_source(
         names.update(array=run_of_jax.accepts[1], known=None, is_weak=_is_weak, **run_of_jax.names)
         lines = [lines[0], "    global known", *lines[1:]]
         narrow = version.program.source.narrow
-        lines += [*_unless(of_numbers), *_at_once(known, call.format("direct"), narrow)]
+        lines += [*_unless(of_numbers), *_at_once(known, call.replace("{}", "direct", 1), narrow)]
         lines += _unless([*of_arrays, *of_captured])
     else:
         lines += _unless([*of_numbers, *of_captured])
-    call = call.format("program")
+    call = call.replace("{}", "program", 1)
     lines += _lengths(version, guards, given, traced, captures)
     lines += _unless(_layouts(version, traced, captures, names))
     if known:
