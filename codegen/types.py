@@ -17,6 +17,8 @@ from codegen.sizes import Dim, Sizes
 KINDS = ("bool", "int", "float", "complex")
 _DEFAULT = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 _FLOATS = ("float16", "float32", "float64")
+BFLOAT16 = "bfloat16"
+"""A float of JAX's: it stays beside integers, and meets other floats in float32 or wider."""
 DTYPES = (
     "bool",
     *(f"int{bits}" for bits in (8, 16, 32, 64)),
@@ -62,9 +64,14 @@ LIST = ArrayType("list", (1,))
 @cache
 def kind(dtype: str) -> str:
     """One of `KINDS`."""
-    if dtype == "bool":
-        return "bool"
+    if dtype in ("bool", BFLOAT16):
+        return "bool" if dtype == "bool" else "float"
     return dtype.rstrip("0123456789").removeprefix("u")
+
+
+def real_of(dtype: str) -> str:
+    """The dtype of a component of a floating-point or complex dtype."""
+    return f"float{bits(dtype)}" if kind(dtype) == "complex" else dtype
 
 
 @cache
@@ -101,6 +108,10 @@ def _promote_strong(a: str, b: str) -> str:
         return a
     low, high = sorted((a, b), key=lambda dtype: KINDS.index(kind(dtype)))
     ka, kb = kind(low), kind(high)
+    if BFLOAT16 in (a, b):
+        if ka in ("bool", "int"):
+            return high
+        return _promote_strong(*["float32" if dtype == BFLOAT16 else dtype for dtype in (a, b)])
     if ka == "bool":
         return high
     if kb == "int":

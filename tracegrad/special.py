@@ -23,7 +23,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
-from codegen.types import ArrayType, broadcast
+from codegen.types import BFLOAT16, ArrayType, broadcast
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.ufuncs import exp, log, logical_and, where
@@ -31,6 +31,7 @@ from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import softmax as soft
 from tracegrad.ops.special_cotangents import Undefined
+from tracegrad.ops.type_rules import Operands, of_bfloat16
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}
@@ -58,16 +59,21 @@ def scipy_special() -> Any:
 def of_ufunc(name: str) -> Callable[..., ArrayType]:
     """A type rule: what SciPy's ufunc itself says."""
 
-    def infer(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
-        alone = all(t.weak for t in types)
-        dtypes = [float if t.weak and not alone else np.dtype(t.dtype) for t in types]
-        ufunc = getattr(scipy_special(), name)
+    def resolved(operands: Operands) -> str:
+        alone = all(weak for _, weak in operands)
+        dtypes = [float if weak and not alone else np.dtype(dtype) for dtype, weak in operands]
         try:
-            found = ufunc.resolve_dtypes((*dtypes, None))[-1].name
+            found = getattr(scipy_special(), name).resolve_dtypes((*dtypes, None))[-1].name
         except TypeError as error:
-            shown = " and ".join(t.dtype for t in types)
+            shown = " and ".join(dtype for dtype, _ in operands)
             raise TypeError(f"{name} is not defined for {shown}") from error
-        return ArrayType(str(found), broadcast(sizes, [t.shape for t in types]))
+        return str(found)
+
+    def infer(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
+        operands = tuple([(t.dtype, t.weak) for t in types])
+        narrow = any(t.dtype == BFLOAT16 for t in types)
+        dtype = of_bfloat16(resolved, operands) if narrow else resolved(operands)
+        return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]))
 
     return infer
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from codegen.emit.target import Casts, Target
 from codegen.ir import Again, Call, Constant, Graph, Join, Loop, Trait, Value, walk
-from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote
+from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote, real_of
 
 
 def casts(call: Call, printed: Sequence[ArrayType]) -> Casts:
@@ -72,13 +72,13 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     strong = [i for i, has_a_dtype in enumerate(typed) if has_a_dtype]
     if strong and is_inexact(wanted):
         given = [(i, printed[i].dtype) for i in strong]
-        real = f"float{bits(wanted)}"
+        real = real_of(wanted)
         return {i: wanted if kind(dtype) == "complex" else real for i, dtype in given}
     numbers = [i for i, type in enumerate(printed) if type.weak and kind(type.dtype) == kind(found)]
     integers = [i for i, type in enumerate(printed) if kind(type.dtype) == "int"]
     chosen = [*(numbers if is_weak else ()), *integers, 0][0]
     if kind(wanted) == "complex" and kind(printed[chosen].dtype) != "complex":
-        wanted = f"float{bits(wanted)}"
+        wanted = real_of(wanted)
     return {chosen: wanted}
 
 
@@ -89,7 +89,7 @@ def _computed_in(call: Call) -> str | None:
     if result == common:
         return common
     if is_inexact(result) and not is_inexact(common):  # functions of integers, quotients, means
-        return f"float{bits(result)}"
+        return real_of(result)
     if Trait.ELEMENTWISE not in call.op.traits:
         # Sums widen by themselves, running sums do not; an operand of indexing only says where.
         running = kind(result) == kind(common) == "int" and shape == call.operands[0].type.shape

@@ -623,6 +623,25 @@ def written_to_jax():
     return tg.compile(f)(X)
 
 
+@refused("an array of bfloat16", ArgumentError, 'write backend="jax"')
+def bfloat16_in_numpy():
+    jnp = pytest.importorskip("jax.numpy")
+    return tg.compile(lambda x: x * 2.0)(jnp.ones(3, jnp.bfloat16))
+
+
+@refused("a gradient of a tree with a key", ArgumentError, "is a key of a random generator")
+def gradient_of_a_key():
+    jax = pytest.importorskip("jax")
+    tree = {"key": jax.random.key(0), "x": jax.numpy.ones(3)}
+    return tg.grad(lambda t: np.sum(t["x"] ** 2))(tree)
+
+
+@refused('`x.at[i].set(v, mode="drop")`', tg.errors.ConversionError, "IndexError here")
+def places_outside_are_dropped():
+    jnp = pytest.importorskip("jax.numpy")
+    return tg.compile(lambda x: x.at[5].set(1.0, mode="drop"))(jnp.ones(3))
+
+
 @refused("a look, an effect or a draw in a call with JAX", ArgumentError, "test_limits.py")
 def look_in_jax():
     jax = pytest.importorskip("jax")

@@ -285,7 +285,7 @@ def test_what_is_written_to_an_argument_is_the_functions_own():
 
 def test_dtypes_that_numpy_has_not():
     with pytest.raises(ArgumentError, match="argument x has dtype"):
-        jax.jit(tg.compile(lambda x: x))(jnp.ones(3, jnp.bfloat16))
+        jax.jit(tg.compile(lambda x: x))(jnp.ones(3, jnp.float8_e4m3fn))
 
 
 def test_errors_are_those_of_calls_outside():

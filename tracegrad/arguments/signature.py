@@ -25,6 +25,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.tensors.coercion import refuse_subclass
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.dispatch import is_numeric
 from tracegrad.values.pytree import (
     Item,
     Path,
@@ -36,8 +37,6 @@ from tracegrad.values.pytree import (
     path_text,
 )
 from tracegrad.values.static_keys import as_key, is_plain, parts_of
-
-NUMERIC = "biufc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +306,7 @@ def is_jax(value: Any) -> bool:
 
 
 def _numeric(dtype: np.dtype, text: str) -> None:
-    if dtype.kind not in NUMERIC or not dtype.isnative or dtype.name in ("longdouble", "float128"):
+    if not is_numeric(dtype) or not dtype.isnative or dtype.name in ("longdouble", "float128"):
         raise ArgumentError(
             f"argument {text} has dtype {dtype}: arrays must be of numbers or bool in native byte "
             "order, up to 64 bits a component"

@@ -17,6 +17,7 @@ import numpy as np
 from tracegrad.errors import ArgumentError
 from tracegrad.tape.tape import Shape
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.dispatch import FLOATING
 
 Place = tuple[str, int]
 """A Tensor of one application: ``("input", i)``, its i-th Tensor argument, or ``("output", k)``."""
@@ -149,4 +150,4 @@ def showing(ctx: FunctionCtx, shown: Mapping[Place, Any], attributes: bool) -> I
 
 
 def carries_gradient(ctx: FunctionCtx, x: Tensor) -> bool:
-    return index_of(x, ctx._constant) is None and np.asarray(x._array).dtype.kind in "fc"
+    return index_of(x, ctx._constant) is None and np.asarray(x._array).dtype.kind in FLOATING

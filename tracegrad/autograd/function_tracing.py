@@ -38,7 +38,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import record
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.closures import refuse_hidden
-from tracegrad.values.dispatch import array_type, dtype_of, is_number, type_of
+from tracegrad.values.dispatch import FLOATING, array_type, dtype_of, is_number, type_of
 
 _CONTEXT = ArrayType("object")
 """The type of a context as a value of a graph."""
@@ -197,7 +197,7 @@ def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
         trace.look_at_shape(value)
     needs = [isinstance(x, Tensor) and x.requires_grad for x in args]
     if not any(needs):  # a derivative may still be made of the graph
-        needs = [isinstance(x, Tensor) and x.dtype.kind in "fc" for x in args]
+        needs = [isinstance(x, Tensor) and x.dtype.kind in FLOATING for x in args]
     ctx = FunctionCtx(tuple(needs))
     given = [wrap(copied(x._array)) for x in strong]  # it is not yet known what forward changes
     single, outputs = _run(cls, ctx, template, given)

@@ -19,6 +19,7 @@ from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF, Node
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dispatch import FLOATING
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -372,7 +373,7 @@ class _Run:
             )
         self.outputs = _tensors("outputs of the function", returned)
         for i, y in enumerate(self.outputs):
-            if y.dtype.kind not in "fc":
+            if y.dtype.kind not in FLOATING:
                 raise ArgumentError(
                     f"output {i} of the function has dtype {y.dtype}: no derivative"
                 )
@@ -380,7 +381,7 @@ class _Run:
                 raise GradientError(f"output {i} of the function does not depend on the inputs")
 
     def _input(self, x: Tensor) -> Tensor:
-        if x.dtype.kind not in "fc":
+        if x.dtype.kind not in FLOATING:
             raise ArgumentError(f"an input has dtype {x.dtype}: derivatives need floating point")
         if self.create_graph and x.requires_grad:
             same: Tensor = alias(x)

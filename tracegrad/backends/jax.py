@@ -22,10 +22,10 @@ import numpy as np
 import codegen
 from codegen.emit.target import Source
 from tracegrad.arguments.batch_axes import each
-from tracegrad.arguments.signature import NUMERIC, Arguments, Leaf
+from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends.jax_symbolic_lengths import example_lengths
 from tracegrad.errors import ArgumentError
-from tracegrad.values.dispatch import is_jax_tracer
+from tracegrad.values.dispatch import is_jax_tracer, is_numeric
 from tracegrad.values.jax_library import jax, own_types, wide_types
 from tracegrad.values.pytree import flatten, unflatten
 
@@ -286,15 +286,11 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def refuse_dtype(dtype: Any, text: str) -> None:
-    """Raises for what is no array of numbers in NumPy's eyes: bfloat16, keys of generators."""
-    if not isinstance(dtype, np.dtype):
+    """Raises for what is no array of numbers."""
+    if not is_numeric(dtype):
         raise ArgumentError(
-            f"{text} has dtype {dtype}: pass the numbers of a key, jax.random.key_data(key), which "
-            "tg.random.KeyGenerator takes"
-        )
-    if dtype.kind not in NUMERIC:
-        raise ArgumentError(
-            f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
+            f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has, or of "
+            "bfloat16"
         )
 
 

@@ -36,7 +36,7 @@ from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import flatten
 
 LONGEST = 60  # characters of an expression by which an operand without a name is called
@@ -68,7 +68,7 @@ def is_finite(result: Any) -> bool:
 
 
 def _finite(array: np.ndarray) -> bool:
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in FLOATING:
         return True
     if isfinite(np.vdot(array, array).real):  # the fastest pass; never warns
         return True
@@ -163,7 +163,9 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
         values.update(zip(call.results, made, strict=True))
         for value in made:
             array = np.asarray(value) if type(value) is not list else np.zeros(())
-            if array.dtype.kind in "fc" and (np.isnan(array).any() if nan else not _finite(array)):
+            if array.dtype.kind in FLOATING and (
+                np.isnan(array).any() if nan else not _finite(array)
+            ):
                 found.append(call)
                 raise _Found
         return out

@@ -18,6 +18,7 @@ from tracegrad.eager.derivatives import boxed_leaf
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
+from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
 
 STEP = 1e-3  # of differences; those of a half and a quarter of it leave an error of its sixth power
@@ -92,7 +93,7 @@ def difference(found: Any, expected: Any, allowed: float) -> str:
         return f"has shape {a.shape}, not {b.shape}"
     if a.dtype != b.dtype:
         return f"has dtype {a.dtype}, not {b.dtype}"
-    if a.dtype.kind not in "fc":
+    if a.dtype.kind not in FLOATING:
         count = int(np.sum(a != b))
         return f"differs at {count} of {a.size} places" if count else ""
     if a.size == 0 or np.array_equal(a, b, equal_nan=True):
@@ -178,7 +179,7 @@ def slopes(
 def _wide(leaf: Any) -> Any:
     """A floating-point leaf in double precision."""
     dtype = getattr(leaf, "dtype", None)
-    if dtype is None or dtype.kind not in "fc":
+    if dtype is None or dtype.kind not in FLOATING:
         return leaf
     return np.asarray(leaf).astype(complex if dtype.kind == "c" else float)[()]
 

@@ -7,7 +7,7 @@ emitted text in every target, the gradient, the documentation row and the tests.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Op, Trait
+from codegen.ir import Op, Trait, Value
 from codegen.load import kernel, load
 from codegen.spelling import Spelling, SpellingOf, reached, spell
+from codegen.types import BFLOAT16
+from tracegrad.errors import DTypeError
 from tracegrad.ops.descriptions import WORDS
 from tracegrad.values.dispatch import apply
 
@@ -51,6 +53,19 @@ class OpRecord(Op):
     def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
         """The function that runs the op on NumPy arrays: its NumPy spelling, compiled once."""
         return self._only_kernel or self._kernel(self.spelled("numpy", attributes))
+
+    def kernel_of_values(
+        self, attributes: Mapping[str, Any], operands: Iterable[Value], results: Sequence[Value]
+    ) -> Callable[..., Any]:
+        """The kernel for values of a graph: numbers of bfloat16 are computed in float32."""
+        kernel = self.kernel(attributes)
+        if not any(value.type.dtype == BFLOAT16 for value in (*operands, *results)):
+            return kernel
+        if self.name in NOT_OF_BFLOAT16:
+            raise DTypeError(
+                f"{self.name} has no form for bfloat16 in JAX: write x.astype(np.float32)"
+            )
+        return through_float32(kernel, [value.type.dtype for value in results])
 
     def inplace_kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
         """Like `kernel`, in the form that overwrites the first operand."""
@@ -222,6 +237,35 @@ def define(
         raise ValueError(f"two ops named {name!r}")
     TABLE[name] = record
     return record
+
+
+NOT_OF_BFLOAT16 = frozenset({
+    *("inv", "solve", "inverted_blocks", "cholesky", "eigh", "eigvalsh", "eig", "eigvals", "svd"),
+    *("svdvals", "qr", "slogdet", "pinv", "pinv_beyond", "lstsq", "matrix_rank", "rfft", "irfft"),
+    *("rfftn", "irfftn", "ndtr", "log_ndtr", "normal_cdf"),
+})  # fmt: skip
+"""Ops whose functions of JAX's refuse arrays of bfloat16."""
+
+
+def through_float32(kernel: Callable[..., Any], dtypes: Sequence[str]) -> Callable[..., Any]:
+    """A kernel whose results are rounded to their dtypes, for which NumPy has few functions."""
+
+    def widened(x: Any) -> Any:
+        return x.astype(np.float32) if getattr(x, "dtype", None) == BFLOAT16 else x
+
+    def narrowed(x: Any, dtype: str) -> Any:
+        return np.asarray(x).astype(dtype)[()] if dtype == BFLOAT16 else x
+
+    def run(*arrays: Any, **attributes: Any) -> Any:
+        wide = [
+            x.astype(np.float32) if getattr(x, "dtype", None) == BFLOAT16 else x for x in arrays
+        ]
+        found = kernel(*wide, **attributes)
+        if len(dtypes) == 1:
+            return narrowed(found, dtypes[0])
+        return tuple(map(narrowed, found, dtypes))
+
+    return run
 
 
 def _spelling(given: str | SpellingOf, module: str = "np") -> SpellingOf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.sizes import Dim, SizeError, Sizes
 from codegen.types import (
+    BFLOAT16,
     ArrayType,
     ShapeError,
     broadcast,
@@ -142,6 +143,8 @@ _PYTHON: dict[str, Any] = {"bool": np.dtype(bool), "int": int, "float": float, "
 @cache
 def ufunc_dtype(name: str, operands: tuple[tuple[str, bool], ...]) -> str:
     """The dtype that ``np.<name>`` gives for operands given as ``(dtype, weak)``."""
+    if any(dtype == BFLOAT16 for dtype, _ in operands):
+        return of_bfloat16(partial(ufunc_dtype, name), operands)
     alone = all(weak for _, weak in operands)  # Python numbers among themselves have dtypes
     dtypes = [
         _PYTHON[kind(dtype)] if weak and not alone else np.dtype(dtype) for dtype, weak in operands
@@ -151,6 +154,24 @@ def ufunc_dtype(name: str, operands: tuple[tuple[str, bool], ...]) -> str:
     except TypeError as error:
         shown = " and ".join(kind(dtype) if weak else dtype for dtype, weak in operands)
         raise TypeError(f"{name} is not defined for {shown}") from error
+
+
+Operands = tuple[tuple[str, bool], ...]
+
+
+def of_bfloat16(resolve: Callable[[Operands], str], operands: Operands) -> str:
+    """A dtype as JAX has it: bfloat16 among integers and Python's numbers, else what that becomes.
+
+    `resolve` gives NumPy's for operands of other dtypes.
+    """
+    common, _ = promote([ArrayType(dtype, (), weak) for dtype, weak in operands])
+    inside = "float32" if common == BFLOAT16 else common
+    floats = tuple([(inside if d == BFLOAT16 else d, weak) for d, weak in operands])
+    try:
+        found = resolve(tuple([(d if weak else inside, weak) for d, weak in floats]))
+    except TypeError:  # it takes an integer beside
+        found = resolve(floats)
+    return common if found == inside else found
 
 
 def ufunc(name: str) -> Callable[..., ArrayType]:

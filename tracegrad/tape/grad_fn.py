@@ -19,7 +19,7 @@ from tracegrad.runtime.provided import Provided
 from tracegrad.tape.hooks import RemovableHandle, register_hook, register_node_hook
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.tape.torch_node_names import saved_names
-from tracegrad.values.dispatch import is_number
+from tracegrad.values.dispatch import FLOATING, is_number
 
 _shown: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by id of a node or leaf
 _metadata: WeakKeyDictionary[Node, dict[Any, Any]] = WeakKeyDictionary()
@@ -214,7 +214,7 @@ def _edge(parent: Any) -> tuple[Any, int]:
 
 def _is_differentiable(value: Any) -> bool:
     """True for an array that could have had a gradient; numbers, masks and indices could not."""
-    return not is_number(value) and np.dtype(value.dtype).kind in "fc"
+    return not is_number(value) and np.dtype(value.dtype).kind in FLOATING
 
 
 tensor_around = Provided("Tensors around arrays")

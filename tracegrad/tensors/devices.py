@@ -27,6 +27,7 @@ from tracegrad.values.dispatch import (
     JaxArray,
     is_jax_array,
     is_jax_tracer,
+    is_numeric,
     type_of,
 )
 
@@ -458,7 +459,7 @@ def refuse_devices(op: Any, operands: Sequence[Any]) -> None:
 
 def as_held(array: Any) -> DeviceArray:
     """An array of JAX as Tensors hold it; raises for numbers that NumPy has not."""
-    if getattr(array.dtype, "kind", "") not in "biufc":
+    if not is_numeric(array.dtype):
         raise DeviceError(f"a Tensor holds numbers that NumPy has, not {array.dtype} of JAX")
     return DeviceArray(array)
 

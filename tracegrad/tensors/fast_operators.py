@@ -20,7 +20,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.tensors.devices import DeviceError
 from tracegrad.tensors.tensor import Tensor, explained
-from tracegrad.values.dispatch import Repeated, apply, dtype_of, is_jax_array
+from tracegrad.values.dispatch import FLOATING, Repeated, apply, dtype_of, is_jax_array
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
 """Operands that nobody can change afterwards; arrays go the general way, which copies them."""
@@ -161,7 +161,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
         tensor._array = array
         tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
         na = self._node
-        if na is None or array.dtype.kind not in "fc":
+        if na is None or array.dtype.kind not in FLOATING:
             tensor._node = None
             return tensor
         node: Any = _new_node(Node)

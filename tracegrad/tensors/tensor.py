@@ -61,6 +61,7 @@ from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
 from tracegrad.user_code.program_points import at_line, capture, label
 from tracegrad.values.dispatch import (
+    FLOATING,
     HANDLERS,
     IDENTITIES,
     PLAIN,
@@ -399,7 +400,7 @@ class Tensor:
                 "only leaves can be switched, and this Tensor was made by an op: use .detach() for "
                 "one without history"
             )
-        if value and self.dtype.kind not in "fc":
+        if value and self.dtype.kind not in FLOATING:
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
         if value and not self._is_traced:
             self._array = with_memory(self._array)
@@ -453,7 +454,7 @@ class Tensor:
     @data.setter
     def data(self, value: Any) -> None:
         array = value._array if isinstance(value, Tensor) else shared_array_for(value)
-        if self.requires_grad and np.dtype(array.dtype).kind not in "fc":
+        if self.requires_grad and np.dtype(array.dtype).kind not in FLOATING:
             raise DTypeError(f"a Tensor that requires grad cannot hold {array.dtype}")
         stamp(self._array)  # for tapes that have saved it
         leave(self)
@@ -746,7 +747,7 @@ def _record(
 
 def _is_differentiable(array: Any) -> bool:
     """True for numbers and arrays that can carry gradients."""
-    return not hasattr(array, "dtype") or array.dtype.kind in "fc"
+    return not hasattr(array, "dtype") or array.dtype.kind in FLOATING
 
 
 def _guard_operands(node: Node, operands: Sequence[Any]) -> None:

@@ -19,7 +19,6 @@ from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
 from tracegrad.arguments.batch_axes import each
 from tracegrad.arguments.signature import (
-    NUMERIC,
     Arguments,
     Leaf,
     with_tangents,
@@ -30,7 +29,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
 from tracegrad.user_code.unread_parameters import unread_parameters
-from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer
+from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer, is_numeric
 from tracegrad.values.pytree import (
     Item,
     Path,
@@ -410,7 +409,7 @@ def outputs_of(
     main = 0 if not transform.gives_derivatives else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
         number = i < main  # a float too is to be differentiated
-        of_numpy = isinstance(leaf, np.generic) and leaf.dtype.kind in NUMERIC
+        of_numpy = isinstance(leaf, np.generic) and is_numeric(leaf.dtype)
         if number or of_numpy or isinstance(leaf, Tensor | np.ndarray):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))

@@ -33,8 +33,8 @@ from codegen.ir import (
 )
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
-from codegen.types import ArrayType, weak_of
-from tracegrad.errors import ArgumentError, TraceError
+from codegen.types import BFLOAT16, ArrayType, weak_of
+from tracegrad.errors import ArgumentError, DTypeError, TraceError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.ops.python_lists import symbols_of_lengths
@@ -48,18 +48,17 @@ from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_t
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
+    at_line,
     capture_run,
     constant_index,
     holding_variable,
     item_read,
     label,
 )
-from tracegrad.values.dispatch import is_jax_array, is_jax_tracer, is_number
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer, is_number, is_numeric
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
-
-NUMERIC = "biufc"
 
 INSTEAD = {
     "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
@@ -256,6 +255,10 @@ class Trace:
     def _input_type(self, array: Any) -> ArrayType:
         if is_number(array):
             return weak_of(array)
+        if array.dtype == BFLOAT16 and not self.static_lengths:
+            raise ArgumentError(
+                'NumPy has no bfloat16: write backend="jax", or convert with .astype(np.float32)'
+            )
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
     def capture(self, holder: Any, origin: Origin = NOWHERE) -> Value:
@@ -298,8 +301,8 @@ class Trace:
         Of a tracer it is a sample.
         """
         if type(x) is np.ndarray:
-            return x if x.dtype.kind in NUMERIC else None
-        if not is_jax_array(x) or getattr(x.dtype, "kind", "?") not in NUMERIC:
+            return x if is_numeric(x.dtype) else None
+        if not is_jax_array(x) or not is_numeric(x.dtype):
             return None
         from tracegrad.backends import jax
 
@@ -463,9 +466,12 @@ class Trace:
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             with _within(origin.within if self.standing else ""):
-                kernel, began = op.kernel(concrete), compile_budget.clock()
+                kernel = op.kernel_of_values(concrete, lifted, values)
+                began = compile_budget.clock()
                 result = kernel(*arrays, **concrete)
                 self.computing += compile_budget.clock() - began
+        except DTypeError as error:
+            raise DTypeError(f"{error}{at_line()}") from None
         except (ValueError, IndexError, ArithmeticError, RuntimeWarning) as error:
             if self.samples:
                 self.raises(error)

@@ -20,6 +20,7 @@ from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import holds_history
+from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import TreeSpec, flatten, unflatten
 from tracegrad.world.untraced_world import interpreted
 
@@ -153,7 +154,7 @@ class _Recomputed(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         tensors = list(ctx.saved_tensors)
-        asked = [i for i, x in enumerate(tensors) if x.dtype.kind in "fc"]
+        asked = [i for i, x in enumerate(tensors) if x.dtype.kind in FLOATING]
         given = [s is not None and g is not None for g, s in zip(grads, ctx._outputs, strict=True)]
 
         def again(*wanted: Any) -> Any:

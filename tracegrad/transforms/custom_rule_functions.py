@@ -24,6 +24,7 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden
+from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import (
     Path,
     TreeSpec,
@@ -325,7 +326,7 @@ def _through_needed(
     By differentiating the forward itself, which runs again on Tensors.
     """
     flags = ctx.is_tensor[: len(ctx.leaves)]
-    asked = [i for i, x in enumerate(inputs) if x.dtype.kind in "fc"]
+    asked = [i for i, x in enumerate(inputs) if x.dtype.kind in FLOATING]
 
     def computed(*wanted: Any) -> Any:
         filled = list(inputs)

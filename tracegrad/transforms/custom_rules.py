@@ -11,6 +11,7 @@ from tracegrad.runtime.thread_state import call
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
 from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import flatten, leaf_paths, unflatten
 
 __all__ = ["custom_jvp", "custom_vjp"]
@@ -108,7 +109,7 @@ def transposed(
 ) -> tuple[Any, ...]:
     """The cotangents of arguments, from a linear map of their tangents to that of the value."""
     leaves, spec = flatten(tuple(args))
-    asked = [i for i, x in enumerate(leaves) if np.asarray(_plain(x)).dtype.kind in "fc"]
+    asked = [i for i, x in enumerate(leaves) if np.asarray(_plain(x)).dtype.kind in FLOATING]
 
     def of_asked(*tangents: Any) -> Any:
         every: list[Any] = [0.0] * len(leaves)

@@ -56,7 +56,7 @@ from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.vector_products import kept_if_alike, known, transform_of
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
-from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
+from tracegrad.values.dispatch import FLOATING, is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import (
     TreeSpec,
     flatten,
@@ -411,7 +411,7 @@ def _on_tensors(
         else:
             tensor = place.held(leaf)
         dtype = getattr(tensor, "dtype", None)
-        if dtype is None or dtype.kind not in "fc":
+        if dtype is None or dtype.kind not in FLOATING:
             what = (
                 f"is {leaf!r} of type {type(leaf).__name__}"
                 if dtype is None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from codegen.sizes import Dim, Sizes
-from codegen.types import ArrayType, weak_of
+from codegen.types import BFLOAT16, ArrayType, weak_of
 
 Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
 """``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
@@ -102,6 +102,17 @@ def is_jax_array(x: Any) -> bool:
 def is_jax_tracer(x: Any) -> bool:
     """True where JAX is tracing: the array has a shape and a dtype, and no value."""
     return is_jax_array(x) and isinstance(x, sys.modules["jax"].core.Tracer)
+
+
+NUMERIC = "biufc"
+"""Kinds of NumPy's dtypes that hold numbers or bools."""
+FLOATING = "fcV"
+"""Those of dtypes that have gradients; V is that of bfloat16, as of no other that Tensors hold."""
+
+
+def is_numeric(dtype: Any) -> bool:
+    """Whether arrays of a dtype can be traced: NumPy's numbers and bools, and JAX's bfloat16."""
+    return getattr(dtype, "kind", "?") in NUMERIC or dtype == BFLOAT16
 
 
 class Count(int):

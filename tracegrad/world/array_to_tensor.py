@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.arguments.signature import NUMERIC
 from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.translation import Program
@@ -43,6 +42,7 @@ from tracegrad.tensors.coercion import with_memory
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable, slots_of
 from tracegrad.world.lengths import Length

@@ -33,7 +33,7 @@ from tracegrad.tensors.refused_writes import is_read_only
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
-from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
 
@@ -310,7 +310,7 @@ def _cast(kind: type, x: Tensor) -> Any:
 
 def _casts(kind: type, x: Tensor) -> bool:
     """Whether ``kind(x)`` gives what is recorded; else a number is read: of an int, or Python's."""
-    return bool(x.ndim) or (x.dtype.kind in "fc" and not issubclass(kind, float | complex))
+    return bool(x.ndim) or (x.dtype.kind in FLOATING and not issubclass(kind, float | complex))
 
 
 def _reads_types(callee: Any) -> bool:

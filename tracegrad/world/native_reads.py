@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.arguments.signature import NUMERIC
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.dispatch import NUMERIC
 from tracegrad.values.prng_keys import is_key
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables

@@ -17,7 +17,6 @@ from weakref import ref
 import numpy as np
 
 from tracegrad.arguments.argument_changes import refuse_overlap
-from tracegrad.arguments.signature import NUMERIC
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import memory_of
@@ -25,6 +24,7 @@ from tracegrad.tape.views import memory_at, place_of
 from tracegrad.tape.write_checks import stamp
 from tracegrad.tensors.coercion import with_memory
 from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import (
     Holders,

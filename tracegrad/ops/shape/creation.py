@@ -18,12 +18,22 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
+from codegen.types import (
+    BFLOAT16,
+    DTYPES,
+    ArrayType,
+    broadcast,
+    is_inexact,
+    promote,
+    weak,
+    weak_of,
+)
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 from tracegrad.runtime.provided import Provided
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import (
     HANDLERS,
     Nothing,
@@ -358,9 +368,14 @@ def shape_tuple(shape: Any) -> tuple[Dim, ...]:
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype as users give it; raises for what arrays here cannot hold."""
     name = np.dtype(dtype).name
-    if name not in DTYPES:
+    if name not in DTYPES and not (name == BFLOAT16 and is_for_jax()):
         raise DTypeError(f"arrays hold numbers of up to 64 bits a component or bool, not {name}")
     return name
+
+
+def is_for_jax() -> bool:
+    """Whether what is computed now is computed by JAX."""
+    return STATE.of_jax if STATE.trace is None else STATE.trace.static_lengths
 
 
 def _asked(shape: Any, lengths: tuple[Any, ...], dtype: Any) -> dict[str, Any]:

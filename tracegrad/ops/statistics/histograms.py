@@ -12,7 +12,7 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.sizes import Dim, Sizes
-from codegen.types import ArrayType, shape_text
+from codegen.types import BFLOAT16, ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
@@ -109,7 +109,7 @@ in_bins = define(
 
 
 def _edge_dtype(x: ArrayType) -> str:
-    return x.dtype if x.dtype in ("float32", "float64") else "float64"
+    return x.dtype if x.dtype in (BFLOAT16, "float32", "float64") else "float64"
 
 
 def _edges(x: Any, bins: Any, range: Any) -> Any:

@@ -108,7 +108,8 @@ def function_of(
 
     for call in calls:
         given = {name: concrete(x) for name, x in call.attributes}
-        kernel = hold(call.op.kernel(given), "f")  # type: ignore[attr-defined]
+        kernel_of: Any = call.op.kernel_of_values  # type: ignore[attr-defined]
+        kernel = hold(kernel_of(given, call.operands, call.results), "f")
         operands = [read(v) for v in call.operands]
         attributes = [f"{name}={hold(x, 'a')}" for name, x in given.items()]
         results = []
