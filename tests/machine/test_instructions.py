@@ -8,7 +8,7 @@ import types
 import pytest
 
 from tracegrad.machine import Refused, refusal
-from tracegrad.machine.decoding import decode, exception_table
+from tracegrad.machine.decoding import as_compiled, exception_table
 from tracegrad.machine.instruction_table import MAKERS
 from tracegrad.machine.translation import translate
 
@@ -42,7 +42,7 @@ def test_decoding_is_that_of_dis(module):
     with open(module.__file__, encoding="utf-8") as file:
         whole = compile(file.read(), module.__file__, "exec")
     for code in codes_of(whole):
-        instructions, handlers = decode(code)
+        instructions, handlers = as_compiled(code)
         theirs = [row for row in dis.get_instructions(code) if row.opname != "EXTENDED_ARG"]
         theirs = [row for row in theirs if row.opname != "CACHE"]
         assert [(row.opname, row.offset) for row in theirs] == [

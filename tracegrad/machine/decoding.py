@@ -73,10 +73,17 @@ WRITTEN: WeakKeyDictionary[CodeType, list[Instruction]] = WeakKeyDictionary()
 
 
 def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
-    """The instructions of a code object, and the handler of each of them."""
+    """The instructions of a code object, each end of it once, and the handler of each of them."""
     written = WRITTEN.get(code)
     if written is not None:
         return written, [None] * len(written)
+    instructions, handlers = as_compiled(code)
+    _join_copies_of_the_end(code, instructions, handlers)
+    return instructions, handlers
+
+
+def as_compiled(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
+    """The instructions that stand in a code object's bytes, and the handler of each of them."""
     units = code.co_code
     found: list[tuple[int, int, int, int]] = []  # opcode, argument, offset, end
     index_of: dict[int, int] = {}
@@ -109,6 +116,38 @@ def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
         for index in range(index_of[first], index_of[last]):
             handlers[index] = handler
     return instructions, handlers
+
+
+def _join_copies_of_the_end(
+    code: CodeType, instructions: list[Instruction], handlers: list[Handler | None]
+) -> None:
+    """Jumps in place of copies of how a function ends, which the compiler makes of short ends.
+
+    So arms meet where the user's text has them meet. All copies stand on one line, as the text.
+    """
+    ends = [i for i, x in enumerate(instructions) if x.name in ("RETURN_VALUE", "RETURN_CONST")]
+    if len(ends) < 2:
+        return
+    lines = {start: line for start, _, line in code.co_lines()}
+    line = None
+    told: list[tuple[str, int, int | None, Handler | None]] = []
+    for x, handler in zip(instructions, handlers):
+        line = lines.get(x.offset, line)
+        told.append((x.name, x.arg, line, handler))
+    for number, end in enumerate(ends):
+        for other in reversed(ends[number + 1 :]):
+            count = 0
+            while count <= end and told[end - count] == told[other - count]:
+                if is_jump(told[end - count][0]):
+                    break
+                count += 1
+            if count > 1:
+                begin = end - count + 1
+                target = other - count + 1
+                instructions[begin] = Instruction(
+                    "JUMP_FORWARD", target, instructions[begin].offset
+                )
+                break
 
 
 def exception_table(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
