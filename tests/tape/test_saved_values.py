@@ -635,3 +635,16 @@ def test_a_copy_of_watched_memory_is_an_ordinary_array():
     for y in (x.clone(), x[[0, 1]], x.flatten().clone()):
         assert type(y._array) is np.ndarray
         y += 1.0  # which is refused where the memory is another's
+
+
+@pytest.mark.parametrize("function", [np.add, np.subtract])
+@pytest.mark.parametrize("value", [3.0, np.ones(1)], ids=["number", "array"])
+def test_places_of_a_constant_may_change(function, value):
+    x = tg.tensor([[[1.0, 2.0, 3.0]], [[-1.0, 0.5, 4.0]]], requires_grad=True)
+    places = tg.as_tensor(np.array([-1, 0]))
+    y = x * 1.5
+    function.at(np.moveaxis(y, 0, -1), places[:1], value)
+    places %= 2  # no index of this axis: nothing flows to what was added, so nothing reads them
+    (y * y).sum().backward()
+    sign = 1.0 if function is np.add else -1.0
+    assert np.allclose(x.grad.numpy(), 2 * 1.5 * (x.detach().numpy() * 1.5 + sign * value))

@@ -54,7 +54,7 @@ from tracegrad.ops.elementwise.ufuncs import strengthen
 from tracegrad.ops.python_lists import appended, first_items, item, new_list, unset_like
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
-from tracegrad.ops.special_cotangents import ZERO, Undefined
+from tracegrad.ops.special_cotangents import ZERO, Undefined, computed
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.values.dispatch import same_shape, shape_of
 
@@ -281,7 +281,7 @@ class _Writer:
         parts = []
         for i, tangent in enumerate(tangents):
             if tangent is not None:
-                given = op.vjp(tangent, y, *operands, **dict(call.attributes))[i]
+                given = computed(op.vjp(tangent, y, *operands, **dict(call.attributes))[i])
                 if type(given) is Undefined:
                     raise NotDifferentiableError(given.message)
                 if given is not None and given is not ZERO:
@@ -316,6 +316,7 @@ class _Writer:
             for operand, new, tangent in zip(operands, given, tangents, strict=True):
                 if tangent is None or new is None or new is ZERO:
                     continue
+                new = computed(new)
                 if type(new) is Undefined:
                     raise NotDifferentiableError(new.message)
                 value = contribution(new, operand).value

@@ -33,7 +33,15 @@ from tracegrad.ops.repeated_cotangents import written_out
 from tracegrad.ops.shape.creation import full_of, zeros_of
 from tracegrad.ops.shape.indexing import Scattered
 from tracegrad.ops.shape.reshaping import expand_axes, reshape_to
-from tracegrad.ops.special_cotangents import ZERO, Masked, Negated, Replaced, Undefined
+from tracegrad.ops.special_cotangents import (
+    ZERO,
+    Later,
+    Masked,
+    Negated,
+    Replaced,
+    Undefined,
+    computed,
+)
 from tracegrad.ops.staging import Stage, Staged, on_line_of
 from tracegrad.values.dispatch import (
     dtype_of,
@@ -155,10 +163,12 @@ def pullback(
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
-            given = around(step, pending, partial(_with_zeros, rule, operands))
+            takes = [key in active for key in step.operands]
+            given = around(step, pending, partial(_with_zeros, rule, operands, takes))
         for key, operand, new in zip(step.operands, operands, given, strict=True):
             if new is None or key not in active:
                 continue
+            new = computed(new)
             if type(new) is Undefined:
                 raise NotDifferentiableError(new.message)
             if new is ZERO:
@@ -201,9 +211,16 @@ def _pass_nothing_on(
             nothing.setdefault(key, operand)
 
 
-def _with_zeros(rule: Callable[[], Sequence[Any]], operands: Sequence[Any]) -> tuple[Any, ...]:
-    """What a rule gives, for those who look at it."""
-    return tuple([zeros_of(x) if g is ZERO else g for g, x in zip(rule(), operands, strict=True)])
+def _with_zeros(
+    rule: Callable[[], Sequence[Any]], operands: Sequence[Any], asked: Sequence[bool]
+) -> tuple[Any, ...]:
+    """What a rule gives, for those who look at it; nothing that is not `asked` for is computed."""
+    shown = []
+    for ct, operand, ask in zip(rule(), operands, asked, strict=True):
+        if type(ct) is Later:
+            ct = computed(ct) if ask else None
+        shown.append(zeros_of(operand) if ct is ZERO else ct)
+    return tuple(shown)
 
 
 def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], list[Step]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -33,6 +34,23 @@ ZERO = Zero()
 def flat(ct: Any, y: Any, *operands: Any, **attributes: Any) -> tuple[Zero, ...]:
     """The rule of functions whose derivative is 0 wherever there is one, in all operands."""
     return (ZERO,) * len(operands)
+
+
+class Later:
+    """What a rule gives for an operand that nobody may ask for: it is computed where somebody does.
+
+    So what it is computed from, which may have changed since, is not read for nothing.
+    """
+
+    __slots__ = ("compute",)
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self.compute = compute
+
+
+def computed(ct: Any) -> Any:
+    """A cotangent that somebody asks for."""
+    return ct.compute() if type(ct) is Later else ct
 
 
 class Masked:

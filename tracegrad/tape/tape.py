@@ -19,7 +19,7 @@ from codegen.ir import Builder, Value, attribute_key
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.ops.shape.indexing import Scattered
-from tracegrad.ops.special_cotangents import Masked, Negated, flat
+from tracegrad.ops.special_cotangents import Masked, Negated, computed, flat
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.runtime.provided import Provided
 from tracegrad.tape.torch_node_names import node_name
@@ -224,6 +224,7 @@ def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
     staged = [Staged(stage, value) for value in values]
     contributions: list[set[Value]] = []
     for given in node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes):
+        given = computed(given)
         whole = given.alone() if isinstance(given, Scattered) else given
         parts: tuple[Any, ...] = (whole,)
         if isinstance(whole, Masked):

@@ -50,7 +50,7 @@ from tracegrad.ops.shape.reshaping import (
     ravel,
     reshape_to,
 )
-from tracegrad.ops.special_cotangents import Negated
+from tracegrad.ops.special_cotangents import Later, Negated
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.values.pandas_columns import numbers_of
@@ -468,13 +468,17 @@ set_at = define(
 
 
 def _add_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    taken = _with_axes_of(value, getitem_at(ct, *arrays, **at))
-    return ct, taken, *([None] * len(arrays))
+    return ct, Later(lambda: _taken_for(value, ct, *arrays, **at)), *([None] * len(arrays))
 
 
 def _subtract_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    taken = _with_axes_of(value, getitem_at(ct, *arrays, **at))
-    return ct, Negated(taken), *([None] * len(arrays))
+    taken = Later(lambda: Negated(_taken_for(value, ct, *arrays, **at)))
+    return ct, taken, *([None] * len(arrays))
+
+
+def _taken_for(value: Any, ct: Any, *arrays: Any, **at: Any) -> Any:
+    """What flows to a value that was added at an index."""
+    return _with_axes_of(value, getitem_at(ct, *arrays, **at))
 
 
 def _is_view(index: Subscript) -> bool:
