@@ -25,11 +25,11 @@ long as a block. A kernel writes to arrays that it is given for its results, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from codegen.emit.elements import Given, Literal, Operand, Step, given, read
-from codegen.emit.numba import KERNELS, imports
+from codegen.emit.elements import Given, Literal, Operand, Step, behind, given, read
+from codegen.emit.numba import KERNELS, imports, numbers_of
 from codegen.emit.python import INLINE_WIDTH
 from codegen.emit.target import Kernel, literal
 from codegen.emit.writer import Names, Writer
@@ -128,7 +128,7 @@ class BlockKernel:
                 continue
             root = read(call, operands)
             assert isinstance(root, Step)
-            for step in _behind(root, {x for x in operands if isinstance(x, Step)}):
+            for step in behind(root, {x for x in operands if isinstance(x, Step)}):
                 origin = result.origin
                 name = origin.name if step is root else None
                 self.made[step] = Made(origin, name, bool(name) and origin.final)
@@ -217,7 +217,7 @@ class BlockKernel:
         for value, name in self.outputs.items():
             line(f"{name} = np.empty({whole}.shape{_dtype(value.type.dtype)})")
         arrays = [f"{name}{flat}" for name in self.arrays]
-        numbers = [_number(v, name) for v, name in self.numbers.items()]
+        numbers = [numbers_of(v, name) for v, name in self.numbers.items()]
         given = ", ".join([*arrays, *numbers, *(f"{n}{flat}" for n in self.outputs.values())])
         sums = {total.result: total.name for total in self.totals}
         got = f"{', '.join(sums.values())} = " if sums else ""
@@ -418,22 +418,6 @@ class BlockKernel:
         return Fragment(f"np.float32({shown.text})") if x.type == ArrayType("float32") else shown
 
 
-def _behind(step: Step, known: set[Step]) -> Iterator[Step]:
-    """The steps that one is computed of, each after its operands, without those that are known."""
-    found: dict[Step, None] = {}
-
-    def visit(at: Step) -> None:
-        if at in known or at in found:
-            return
-        for x in at.operands.values():
-            if isinstance(x, Step):
-                visit(x)
-        found[at] = None
-
-    visit(step)
-    return (each for each in found if each.varies)
-
-
 def _dtype(dtype: str) -> str:
     """What `np.empty` is told of a dtype."""
     return {"float64": "", "bool": ", np.bool_"}.get(dtype, f", np.{dtype}")
@@ -442,11 +426,3 @@ def _dtype(dtype: str) -> str:
 def _flat(value: Value) -> ArrayType:
     """The type of an array with one axis."""
     return ArrayType(value.type.dtype, value.type.shape[:1])
-
-
-def _number(value: Value, name: str) -> str:
-    """A number for machine code, which takes no arrays without axes."""
-    if value.type.weak:
-        return name
-    known: Mapping[str, str] = {"float64": "float", "bool": "bool", "int64": "int"}
-    return f"{known.get(value.type.dtype, f'np.{value.type.dtype}')}({name})"

@@ -9,7 +9,7 @@ steps. Dtypes are said: what NumPy converts is a step of its own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -362,3 +362,19 @@ def _function(name: str, *operands: Operand) -> Step:
     ]
     names = ("x",) if len(operands) == 1 else ("a", "b")
     return Step(spell(name), dict(zip(names, given, strict=True)), ArrayType(dtype), name)
+
+
+def behind(step: Step, known: set[Step]) -> Iterator[Step]:
+    """The steps that one is computed of, each after its operands, without those that are known."""
+    found: dict[Step, None] = {}
+
+    def visit(at: Step) -> None:
+        if at in known or at in found:
+            return
+        for x in at.operands.values():
+            if isinstance(x, Step):
+                visit(x)
+        found[at] = None
+
+    visit(step)
+    return (each for each in found if each.varies)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from codegen.emit.block_kernels import BlockKernel
 from codegen.emit.control_flow import FunctionEmitter
@@ -17,15 +17,17 @@ from codegen.emit.elements import speaks_of_elements
 from codegen.emit.functional_loops import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.imports import Needs
+from codegen.emit.loop_kernels import LoopKernel
 from codegen.emit.numba import KernelLanguage, functions_of, imports, speaks, write_kernel
-from codegen.emit.target import Large, Source, Target
+from codegen.emit.small_arrays import speaks_of_arrays, with_elements
+from codegen.emit.target import Kernel, Large, Source, Target
 from codegen.emit.typed_literals import Constants
 from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
 from codegen.passes.distribute import distribute
 from codegen.passes.fuse import COMPILED, HELPERS, Tiled, fuse
-from codegen.passes.outline import outline
+from codegen.passes.outline import Kind, outline
 from codegen.spelling import Foreign
 
 
@@ -34,10 +36,10 @@ def write(graph: Graph, target: Target) -> Source:
     if target.kernels and (source := _with_kernels(graph, target)):
         return source
     tiled = fuse(graph) if target.tiles else None
-    source = _write([graph], target, tiled)
+    source = _write([Form([graph], tiled)], target)
     if tiled is None:
         return source
-    large = Large(tiled.name, tiled.sizes, lambda: _write(tiled.functions, target, tiled))
+    large = Large(tiled.name, tiled.sizes, lambda: _write([Form(tiled.functions, tiled)], target))
     return replace(source, large=large)
 
 
@@ -46,15 +48,51 @@ def write_whole(graph: Graph, target: Target) -> Source:
     if target.kernels and (source := _with_kernels(graph, target)):
         return source
     tiled = fuse(graph) if target.tiles else None
-    return _write([graph, *(tiled.functions if tiled else ())], target, tiled)
+    return _write([Form([graph, *(tiled.functions if tiled else ())], tiled)], target)
+
+
+KINDS = (
+    Kind(speaks, lambda kernel: distribute(kernel, KernelLanguage())),
+    Kind(
+        lambda graph, node: speaks(graph, node) or speaks_of_arrays(graph, node),
+        with_elements,
+        True,
+    ),
+)
+"""Loops over numbers, and over small arrays."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The functions of a graph, the whole first; `tiled` where that goes over to another."""
+
+    functions: Sequence[Graph]
+    tiled: Tiled | None = None
+    blocks: Sequence[BlockKernel] = ()
+
+    def is_dense(self, function: Graph) -> bool:
+        """Whether a function is a region."""
+        tiled = self.tiled
+        return tiled is not None and function.name not in (tiled.plain.name, tiled.name)
 
 
 def _with_kernels(graph: Graph, target: Target) -> Source | None:
     """The text whose loops and elementwise regions are kernels; None where there are none."""
-    outlined, loops = outline(graph, speaks, lambda kernel: distribute(kernel, KernelLanguage()))
+    program, outlined = outline(graph, KINDS)
+    loops = [each.kernel for each in outlined if not each.kind.chooses]
+    choices = [LoopKernel(each.body, each.kernel) for each in outlined if each.kind.chooses]
+    form = _with_regions(program, graph)
+    if form is None and not outlined:
+        return None
+    others = [_with_regions(c.plain, c.plain) or Form([c.plain]) for c in choices]
+    return _write([form or Form([program]), *others], target, loops, choices)
+
+
+def _with_regions(outlined: Graph, graph: Graph) -> Form | None:
+    """A graph whose elementwise regions are kernels, which are called after the program."""
     tiled = fuse(outlined, speaks_of_elements)
     if tiled is None:
-        return _write([outlined], target, None, loops) if loops else None
+        return None
     program, *bodies = tiled.functions
     if tiled.always:  # the program itself has this form
         program = program.replace(name=graph.name)
@@ -62,52 +100,63 @@ def _with_kernels(graph: Graph, target: Target) -> Source | None:
     compiled = [call.attribute("body") for call in calls]
     blocks = [BlockKernel(body, graph) for body in bodies if body in compiled]
     others = [body for body in bodies if body not in compiled]
-    functions = [*([] if tiled.always else [outlined]), program, *others]
-    return _write(functions, target, tiled, loops, blocks)
+    return Form([*([] if tiled.always else [outlined]), program, *others], tiled, blocks)
 
 
 def _write(
-    functions: Sequence[Graph],
+    forms: Sequence[Form],
     target: Target,
-    tiled: Tiled | None,
     loops: Sequence[Graph] = (),
-    blocks: Sequence[BlockKernel] = (),
+    choices: Sequence[LoopKernel] = (),
 ) -> Source:
-    """The text of some functions; that of the whole program goes over to `tiled`, if there is.
+    """The text of the functions of some graphs, that of the program first.
 
-    The graphs `loops` are kernels, and `blocks` the regions that have kernels.
+    The graphs `loops` are kernels; each of the `choices` runs one, or the graph of a later form.
     """
+    tiled = forms[0].tiled
+    blocks = [block for form in forms for block in form.blocks]
+    functions = [function for form in forms for function in form.functions]
     graph = functions[0]
     writer: Writer[Origin] = Writer()
-    functions = [*functions, *(block.plain for block in blocks)]
+    regions = [block.plain for block in blocks]
+    dense = {f for form in forms for f in form.functions if form.is_dense(f)}.union(regions)
+    plain = {form.tiled.plain: form.tiled for form in forms if form.tiled}
+    functions += regions
     needs = Needs(functions, target, HELPERS, ("in_tiles", "in_parts") if blocks else ())
     donated = donated_by(graph) if target.checks_returned else ()
     partial = ["from functools import partial"] if graph.room or donated else []
-    called = functions_of(loops)
+    called = functions_of([*loops, *(choice.kernel for choice in choices)])
     named = sorted({*called, *(name for block in blocks for name in block.functions)})
-    for_kernels = imports(named) if loops or blocks else []
+    for_kernels = imports(named) if loops or blocks or choices else []
     for line in in_groups((*target.imports, *needs.imports, *partial, *for_kernels)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
     needed: str | None = None
     constants = Constants() if target.constants else None
-    compiled = [*(loop.name for loop in loops), *(b for block in blocks for b in block.called)]
+    compiled = [loop.name for loop in loops]
+    compiled += [name for choice in choices for name in choice.called]
+    compiled += [name for block in blocks for name in block.called]
     known = {**needs.called, **{name: name for name in compiled}}
-    for function in functions:
+    kernels: list[Kernel] = []
+    for at, function in enumerate(functions):
+        for choice in choices if at == len(forms[0].functions) else ():
+            _apart(writer)
+            choice.write_choice(writer)
+            _apart(writer)
+            kernels.append(choice.write(writer))
         _apart(writer)
-        dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
         names_of_others = known, foreign, constants
         kind = FunctionalEmitter if target.checks_returned else FunctionEmitter
-        emitter = kind(function, target, writer, *names_of_others, dense)
+        emitter = kind(function, target, writer, *names_of_others, function in dense)
         start = len(writer.lines)
-        emitter.function(tiled if tiled and function is tiled.plain else None)
-        if target.inplace and not dense:
+        emitter.function(plain.get(function))
+        if target.inplace and function not in dense:
             bindings = emitter.bound, emitter.over, emitter.spellings
             room = make_room(function, writer, start, *bindings)
-            needed = room if tiled is None or function is tiled.plain else needed
+            whole = function is graph if tiled is None else function is tiled.plain
+            needed = room if whole else needed
         names = {**emitter.variable, **names}
-    kernels = []
     for loop in loops:
         _apart(writer)
         kernels.append(write_kernel(loop, writer, {name: name for name in called}))

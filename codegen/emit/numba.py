@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from codegen.emit.array_calls import EMPTY, helper_of
 from codegen.emit.control_flow import FunctionEmitter
 from codegen.emit.elements import BINARY, FLOATS, NUMBERS, UNARY
 from codegen.emit.loop_analysis import range_text
@@ -163,6 +164,8 @@ def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
         return result.dtype in FLOATS
     if text == "a / b":
         return "float" in kinds
+    if text == "x.astype(dtype)":
+        return kinds == ["float"] and result.dtype in FLOATS and not call.operands[0].type.weak
     if text == "float(x)":
         return call.operands[0].type.dtype == "float64"
     return (text in FUNCTIONS or text == ROOT) and kinds == ["float"] * len(kinds)
@@ -223,6 +226,10 @@ def _is_index(value: Value) -> bool:
 def spelling_of(call: Call) -> Spelling:
     """How a kernel writes a call."""
     spelling = call.op.spelled("numpy", dict(call.attributes))
+    if spelling.text == "x[index]" and not call.operands[0].type.shape:
+        return spell("x")  # ``x[()]`` of a number
+    if spelling.text == "x.astype(dtype)" and not call.operands[0].type.shape:
+        return spell(f"np.{call.results[0].type.dtype}(x)")
     if spelling.text == "a / b" and call.results[0].type.weak:
         return QUOTIENT
     if spelling.text in WRITES:  # numba has no copy by np.array
@@ -249,10 +256,11 @@ class KernelLanguage:
 
 def functions_of(kernels: Iterable[Graph]) -> list[str]:
     """The functions that kernels call by name, in order."""
-    calls = (n for k in kernels for n in walk(k.nodes) if isinstance(n, Call))
+    calls = [n for k in kernels for n in walk(k.nodes) if isinstance(n, Call)]
     spelled = {spelling_of(call) for call in calls}
     known = {*FUNCTIONS.values(), *FOR_ALL, QUOTIENT}
-    return sorted(re.split(r"\(", s.text)[0] for s in spelled & known)
+    helpers = {name for call in calls if (name := helper_of(call))}
+    return sorted({*helpers, *(re.split(r"\(", s.text)[0] for s in spelled & known)})
 
 
 class KernelEmitter(FunctionEmitter):
@@ -260,6 +268,12 @@ class KernelEmitter(FunctionEmitter):
 
     def _spelling(self, call: Call) -> Spelling:
         return self.spellings.setdefault(call, spelling_of(call))
+
+    def _bind(self, call: Call, lines: list[str], reads: frozenset[str]) -> None:
+        """As everywhere; the variable of an array is no number's later, which numba would mind."""
+        super()._bind(call, lines, reads)
+        if call.op is EMPTY:
+            self.names.reserved.add(self.variable[call.results[0]])
 
     def _range(self, loop: Loop) -> tuple[str, frozenset[str]]:
         """As everywhere, but counting down by a step: numba has no ``reversed``."""
@@ -295,3 +309,11 @@ def imports(functions: Sequence[str]) -> list[str]:
     """The imports that kernels need."""
     named = f"from {RUNTIME} import {', '.join(functions)}"
     return ["import numpy as np", "from numba import njit", *([named] if functions else [])]
+
+
+def numbers_of(value: Value, name: str) -> str:
+    """A number for machine code, which takes no arrays without axes."""
+    if value.type.shape or value.type.weak:
+        return name
+    known: Mapping[str, str] = {"float64": "float", "bool": "bool", "int64": "int"}
+    return f"{known.get(value.type.dtype, f'np.{value.type.dtype}')}({name})"

@@ -65,7 +65,8 @@ class Kernel:
     `functions` are those that it calls by name. `takes` and `returns` are the types of its
     arguments and of what it gives. One that runs through `blocks` takes arrays of one axis in C
     order, and writes to the last so many of them; the function `chosen_by` runs it, or NumPy source
-    until it is there.
+    until it is there. So it is for one of loops over small arrays, which are in C order; the
+    function `otherwise` is the NumPy source of it.
     """
 
     name: str
@@ -75,11 +76,12 @@ class Kernel:
     returns: tuple[ArrayType, ...]
     chosen_by: str = ""
     writes: int = 0
+    otherwise: str = ""
 
     @property
     def blocks(self) -> bool:
         """Whether it runs through blocks of arrays."""
-        return bool(self.chosen_by)
+        return bool(self.chosen_by) and not self.otherwise
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""Makes loops over numbers calls of kernels.
+"""Makes loops over numbers, and over small arrays, calls of kernels.
 
-A kernel is a graph of its own: loops, with what follows them as far as it is of numbers as well,
-forward and backward. It reads arrays element by element, makes arrays and lists, and changes
-nothing that was made outside of it, so that it can run again from the start. What it may contain,
-the target says call by call (`Speaks`).
+A kernel is a graph of its own: loops, with what follows them as far as it may contain that as well,
+forward and backward. It makes arrays and lists, and changes nothing that was made outside of it, so
+that it can run again from the start. What it may contain, the target says call by call (`Kind`).
 
 Before::                                      After::
 
@@ -18,7 +17,7 @@ Before::                                      After::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
 from codegen.ir import (
@@ -47,6 +46,28 @@ Speaks: TypeAlias = "Callable[[Graph, Node], bool]"
 """Whether a kernel may contain a node; blocks in it are asked for themselves."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """Kernels of one kind: what they may contain, and how the graph of one is written.
+
+    That is None where it cannot be one after all. A kernel that `chooses` has a body of its own for
+    calls that are not for it, and copies what it changes.
+    """
+
+    speaks: Speaks
+    written: Callable[[Graph], Graph | None]
+    chooses: bool = False
+
+
+@dataclass(frozen=True)
+class Outlined:
+    """A kernel: the part of the program as it was, and as it is written."""
+
+    kind: Kind
+    body: Graph
+    kernel: Graph
+
+
 def _types_of_body(
     sizes: object, *operands: ArrayType, body: Graph
 ) -> ArrayType | tuple[ArrayType, ...]:
@@ -68,11 +89,9 @@ KERNEL = Op(
 )
 
 
-def outline(
-    graph: Graph, speaks: Speaks, better: Callable[[Graph], Graph] = lambda kernel: kernel
-) -> tuple[Graph, tuple[Graph, ...]]:
-    """The graph with calls of kernels, and these, each made `better`."""
-    finder = _Finder(graph, speaks, better)
+def outline(graph: Graph, kinds: Sequence[Kind]) -> tuple[Graph, tuple[Outlined, ...]]:
+    """The graph with calls of kernels, and these: of the first of the `kinds` that a loop is of."""
+    finder = _Finder(graph, kinds)
     block = finder.block(graph.block)
     if not finder.kernels:
         return graph, ()
@@ -83,12 +102,12 @@ def outline(
 class _Finder:
     """Finds the loops of a graph that become kernels."""
 
-    def __init__(self, graph: Graph, speaks: Speaks, better: Callable[[Graph], Graph]) -> None:
+    def __init__(self, graph: Graph, kinds: Sequence[Kind]) -> None:
         self.graph = graph
-        self.better = better
-        self.kernels: list[Graph] = []
-        self.speaks = speaks
-        self.told: dict[Node, bool] = {}
+        self.kinds = kinds
+        self.kind = kinds[0]  # that is looked for
+        self.kernels: list[Outlined] = []
+        self.told: dict[tuple[Kind, Node], bool] = {}
         self.lengths: dict[str, Value] = {}
         for value in graph.inputs:
             for dim in dims_of(graph.sizes, value.type):
@@ -99,10 +118,12 @@ class _Finder:
         """The block, and those in it, with kernels in the place of loops."""
         last = block.nodes[-1] if block.nodes else None
         if isinstance(last, Loop):
-            begin = self._begin(block)
-            found = self._whole(block, begin) or self._part(block, begin)
-            if found is not None:
-                return found
+            for kind in self.kinds:
+                self.kind = kind
+                begin = self._begin(block)
+                found = self._whole(block, begin) or self._part(block, begin)
+                if found is not None:
+                    return found
         if isinstance(last, Branch | Loop | Join):
             inner = tuple(map(self.block, last.blocks))
             if any(new is not old for new, old in zip(inner, last.blocks, strict=True)):
@@ -111,9 +132,10 @@ class _Finder:
 
     def _may_contain(self, node: Node) -> bool:
         """Whether a kernel may contain a node."""
-        if node not in self.told:
-            self.told[node] = self.speaks(self.graph, node)
-        return self.told[node]
+        key = self.kind, node
+        if key not in self.told:
+            self.told[key] = self.kind.speaks(self.graph, node)
+        return self.told[key]
 
     def _begin(self, block: Block) -> int:
         """From which node on a block may belong to the kernel of the loop at its end."""
@@ -280,12 +302,13 @@ class _Finder:
             return None
         if any(value.type.dtype == "bool" for value in results):
             return None  # Python's, or NumPy's: the type does not tell
-        if any(self._changes(node, made) for node in walk(body.nodes)):
+        changes = (self._changes(node, made) for node in walk(body.nodes))
+        if not self.kind.chooses and any(changes):
             return None
         operands = tuple(dict.fromkeys([*(v for v in graph.inputs if v in given), *given]))
         number = f"_{len(self.kernels) + 1}" if self.kernels else ""
         names = _names(operands)
-        kernel = Graph(
+        outlined = Graph(
             f"{graph.name}_loop{number}",
             operands,
             (*constants, *body.nodes),
@@ -293,9 +316,12 @@ class _Finder:
             Frame(names, names, returns=body.returns, origin=body.origin),
             graph.sizes,
         )
-        kernel = self.better(kernel)
-        self.kernels.append(kernel)
-        return Call(KERNEL, operands, (("body", kernel),), results)
+        kernel = self.kind.written(outlined)
+        if kernel is None:
+            return None
+        self.kernels.append(Outlined(self.kind, outlined, kernel))
+        shown = outlined if self.kind.chooses else kernel
+        return Call(KERNEL, operands, (("body", shown),), results)
 
     def _changes(self, node: Node, made: set[Value]) -> bool:
         """Whether a node writes into an array that may have been made outside of the kernel."""

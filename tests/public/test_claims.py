@@ -160,7 +160,7 @@ HELD: dict[str, dict[str, list[str]]] = {
         "never stale": STALE,
         "writes a file that needs NumPy alone": EXPORT,
         "writes JAX source": ["test_programs.py::test_the_jax_backend"],
-        "elementwise operations to machine code": ["backends/test_numba.py"],
+        "elementwise operations, to machine code": ["backends/test_numba.py"],
         "**You can read the gradient.**": [RUNS],
         "**You can take the source away.**": EXPORT,
         "**The same function runs on JAX.**": ["test_programs.py::test_the_jax_backend"],

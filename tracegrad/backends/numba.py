@@ -148,7 +148,8 @@ class Later:
             machine_code = compiled(self.kernel)
             if machine_code is not None:
                 if not self.kernel.blocks:
-                    machine_code = guarded(self.kernel, machine_code, self.py_func)
+                    plain = self.scope.get(self.kernel.otherwise, self.py_func)
+                    machine_code = guarded(self.kernel, machine_code, plain)
                 self.scope[self.kernel.name] = machine_code
         finally:
             _COMPILING.discard(current_thread())
@@ -214,7 +215,7 @@ def _dispatcher(kernel: Kernel, path: Path | None) -> Any:
 
 def types_taken(kernel: Kernel) -> tuple[Any, ...]:
     """The types of a kernel's arguments for numba."""
-    layout = "C" if kernel.blocks else "A"
+    layout = "C" if kernel.chosen_by else "A"
     first = len(kernel.takes) - kernel.writes
     return tuple(numba_type(t, layout, i >= first) for i, t in enumerate(kernel.takes))
 

@@ -22,7 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.backends.ufunc_pointers import InnerLoop, inner_loop, is_one_by_one
+from tracegrad.backends.ufunc_pointers import (
+    InnerLoop,
+    inner_loop,
+    is_one_by_one,
+    product_loop,
+)
 
 DTYPES = ("float64", "float32")
 
@@ -73,11 +78,32 @@ def plain(name: str) -> Callable[..., Any]:
 
 
 def _plain_sum(x: Any) -> Any:
-    """``x.sum()`` of an array of one axis, in machine code too."""
+    """``x.sum()`` of an array of one axis, or one in C order, in machine code too."""
     return x.sum()
 
 
-WRITTEN: dict[str, Callable[..., Any]] = {"quotient": _plain_quotient, "sum_of": _plain_sum}
+def _plain_product(a: Any, b: Any, out: Any) -> None:
+    """``a @ b`` of matrices and vectors, written to `out`, in machine code too."""
+    np.matmul(a, b, out=out)
+
+
+def _plain_dot(a: Any, b: Any) -> Any:
+    """``a @ b`` of two vectors, in machine code too."""
+    return a @ b
+
+
+def _plain_sum_of_rows(x: Any, out: Any) -> None:
+    """``x.sum(axis=0)`` of a matrix in C order, written to `out`, in machine code too."""
+    x.sum(axis=0, out=out)
+
+
+WRITTEN: dict[str, Callable[..., Any]] = {
+    "dot_of": _plain_dot,
+    "matmul_of": _plain_product,
+    "quotient": _plain_quotient,
+    "sum_of": _plain_sum,
+    "sum_of_rows": _plain_sum_of_rows,
+}
 """What is no ufunc of its own; a module's attribute would be there before numba is told of it."""
 
 
@@ -140,7 +166,12 @@ def teach(name: str) -> bool:
     if name == "quotient":
         overload(_plain_quotient)(lambda a, b: _quotient)
         return True
-    if name == "sum_of":
+    if name == "sum_of_rows":
+        return teach("sum_of") and _teach_sums_of_rows()
+    if name in ("matmul_of", "dot_of"):
+        loops = _known({dtype: product_loop(dtype) for dtype in DTYPES})
+        teach_it = _teach_products if name == "matmul_of" else _teach_dots
+    elif name == "sum_of":
         loops = {dtype: loop for dtype, loop in _loops("add").items() if loop.adds_up()}
         teach_it = _teach_sums
     elif name.endswith("_all"):
@@ -160,10 +191,14 @@ def _quotient(a, b):  # type: ignore[no-untyped-def]
 
 
 def _loops(name: str) -> dict[str, InnerLoop]:
-    """NumPy's loops by dtype, which machine code knows by their symbols from here on."""
+    """NumPy's loops by dtype."""
+    return _known({dtype: inner_loop(_ufunc(name), dtype) for dtype in DTYPES})
+
+
+def _known(found: dict[str, InnerLoop | None]) -> dict[str, InnerLoop]:
+    """The loops that are there, which machine code knows by their symbols from here on."""
     from llvmlite import binding
 
-    found = {dtype: inner_loop(_ufunc(name), dtype) for dtype in DTYPES}
     loops = {dtype: loop for dtype, loop in found.items() if loop is not None}
     for loop in loops.values():
         binding.add_symbol(loop.symbol, loop.address)
@@ -216,25 +251,26 @@ def _call_of_numbers(context: Any, builder: Any, loop: InnerLoop, args: Any) -> 
     result = cgutils.alloca_once(builder, args[0].type)
     step = context.get_constant(_intp(), np.dtype(loop.dtype).itemsize)
     length = context.get_constant(_intp(), 1)
-    _call(builder, loop, [*places, result], length, [step] * (len(places) + 1))
+    _call(builder, loop, [*places, result], [length], [step] * (len(places) + 1))
     return builder.load(result)
 
 
 def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
-    """Has numba compile calls of a function of arrays of one axis as calls of the loops.
+    """Has numba compile calls of a function of arrays as calls of the loops.
 
-    Operands may be numbers of the arrays' dtype, Python's too where that is float64.
+    The arrays have one axis, or are in C order. Operands may be numbers of their dtype, Python's
+    too where that is float64.
     """
     from numba import types
     from numba.extending import intrinsic, overload
 
     def chosen(*operands: Any) -> InnerLoop | None:
         *given, out = operands
-        if not isinstance(out, types.Array) or out.ndim != 1:
+        if not isinstance(out, types.Array) or not _is_in_line(out):
             return None
         for x in given:
             if isinstance(x, types.Array):
-                if x.ndim != 1 or x.dtype != out.dtype:
+                if x.ndim != out.ndim or not _is_in_line(x) or x.dtype != out.dtype:
                     return None
             elif x != out.dtype:
                 return None
@@ -272,8 +308,8 @@ def _call_of_arrays(context: Any, builder: Any, loop: InnerLoop, signature: Any,
         for type_, value in zip(signature.args, args, strict=True)
     ]
     out = context.make_array(signature.args[-1])(context, builder, args[-1])
-    length = builder.extract_value(out.shape, 0)
-    _call(builder, loop, [place for place, _ in operands], length, [step for _, step in operands])
+    places, steps = zip(*operands, strict=True)
+    _call(builder, loop, list(places), [out.nitems], list(steps))
 
 
 def _teach_all(name: str) -> bool:
@@ -340,19 +376,19 @@ def _place_and_step(context: Any, builder: Any, type_: Any, value: Any) -> tuple
 
     if isinstance(type_, types.Array):
         array = context.make_array(type_)(context, builder, value)
-        return array.data, builder.extract_value(array.strides, 0)
+        return array.data, builder.extract_value(array.strides, type_.ndim - 1)
     place = cgutils.alloca_once(builder, value.type)
     builder.store(value, place)
     return place, context.get_constant(_intp(), 0)
 
 
 def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
-    """Has numba compile sums of arrays of one axis as NumPy's ``add.reduce``."""
+    """Has numba compile sums of arrays as NumPy's ``add.reduce``."""
     from numba import types
     from numba.extending import intrinsic, overload
 
     def chosen(x: Any) -> InnerLoop | None:
-        if not isinstance(x, types.Array) or x.ndim != 1:
+        if not isinstance(x, types.Array) or not _is_in_line(x):
             return None
         return loops.get(str(x.dtype))
 
@@ -368,13 +404,131 @@ def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
             data, step = _place_and_step(context, builder, x, args[0])
             array = context.make_array(x)(context, builder, args[0])
             still = context.get_constant(_intp(), 0)
-            length = builder.extract_value(array.shape, 0)
-            _call(builder, loop, [place, data, place], length, [still, step, still])
+            _call(builder, loop, [place, data, place], [array.nitems], [still, step, still])
             return builder.load(place)
 
         return x.dtype(x), codegen
 
     overload(plain)(lambda x: (lambda x: total(x)) if chosen(x) else None)
+
+
+def _is_in_line(array: Any) -> bool:
+    """Whether all elements of an array of this type are as far apart as the next two."""
+    return array.ndim == 1 or (array.ndim > 1 and array.layout == "C")
+
+
+def _teach_products(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile products of matrices and vectors as calls of NumPy's ``matmul``."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen(a: Any, b: Any, out: Any) -> InnerLoop | None:
+        if not all(isinstance(x, types.Array) for x in (a, b, out)):
+            return None
+        fits = out.ndim == a.ndim + b.ndim - 2 and {a.ndim, b.ndim} <= {1, 2}
+        one = len({a.dtype, b.dtype, out.dtype}) == 1
+        return loops.get(str(out.dtype)) if fits and one else None
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def product(context: Any, a: Any, b: Any, out: Any) -> Any:
+        loop: InnerLoop = chosen(a, b, out)  # type: ignore[assignment]
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            arrays = [
+                _matrix(context, builder, type_, value)
+                for type_, value in zip((a, b, out), args, strict=True)
+            ]
+            _call_of_product(context, builder, loop, arrays)
+            return context.get_dummy_value()
+
+        return types.void(a, b, out), codegen
+
+    overload(plain)(
+        lambda a, b, out: (lambda a, b, out: product(a, b, out)) if chosen(a, b, out) else None
+    )
+
+
+def _teach_dots(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile products of two vectors as calls of NumPy's ``matmul``."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen(a: Any, b: Any) -> InnerLoop | None:
+        arrays = isinstance(a, types.Array) and isinstance(b, types.Array)
+        one = arrays and a.ndim == b.ndim == 1 and a.dtype == b.dtype
+        return loops.get(str(a.dtype)) if one else None
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def dot(context: Any, a: Any, b: Any) -> Any:
+        loop: InnerLoop = chosen(a, b)  # type: ignore[assignment]
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from numba.core import cgutils
+
+            place = cgutils.alloca_once(builder, context.get_value_type(a.dtype))
+            arrays = [
+                _matrix(context, builder, type_, value)
+                for type_, value in zip((a, b), args, strict=True)
+            ]
+            _call_of_product(context, builder, loop, [*arrays, (place, [], [])])
+            return builder.load(place)
+
+        return a.dtype(a, b), codegen
+
+    overload(plain)(lambda a, b: (lambda a, b: dot(a, b)) if chosen(a, b) else None)
+
+
+def _matrix(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, list[Any], list[Any]]:
+    """Where an array lies, its lengths, and how far apart elements are along each axis."""
+    array = context.make_array(type_)(context, builder, value)
+    axes = range(type_.ndim)
+    lengths = [builder.extract_value(array.shape, axis) for axis in axes]
+    return array.data, lengths, [builder.extract_value(array.strides, axis) for axis in axes]
+
+
+def _call_of_product(context: Any, builder: Any, loop: InnerLoop, arrays: list[Any]) -> None:
+    """The instructions that call ``matmul`` for two arrays and a place for the result."""
+    one, still = (context.get_constant(_intp(), number) for number in (1, 0))
+    (_, rows, _), (_, columns, _), _ = arrays
+    inner, outer = rows[-1], columns[1:] or [one]
+    lengths = [one, *(rows[:-1] or [one]), inner, *outer]
+
+    def step(length: Any, step: Any) -> Any:
+        return builder.select(builder.icmp_signed("==", length, one), still, step)
+
+    def steps(array: Any, first: bool, second: bool) -> list[Any]:
+        """Steps along two axes, of which one may be missing."""
+        found = iter(list(map(step, array[1], array[2])))
+        return [next(found) if there else still for there in (first, second)]
+
+    a, b, out = arrays
+    has_rows, has_columns = len(rows) == 2, len(columns) == 2
+    all_steps = [
+        *[still] * 3,
+        *steps(a, has_rows, True),
+        *steps(b, True, has_columns),
+        *steps(out, has_rows, has_columns),
+    ]
+    _call(builder, loop, [place for place, _, _ in arrays], lengths, all_steps)
+
+
+def _teach_sums_of_rows() -> bool:
+    """Has numba compile sums of rows: NumPy adds one after the other, if they are no numbers."""
+    from numba.extending import overload
+
+    total = _plain_sum
+
+    def sum_of_rows(x, out):  # type: ignore[no-untyped-def]
+        if x.shape[1] == 1:
+            out[0] = total(x[:, 0])
+        else:
+            out[:] = 0
+            for i in range(x.shape[0]):
+                for j in range(x.shape[1]):
+                    out[j] += x[i, j]
+
+    overload(_plain_sum_of_rows)(lambda x, out: sum_of_rows if x.ndim == 2 else None)
+    return True
 
 
 def _intp() -> Any:
@@ -383,20 +537,22 @@ def _intp() -> Any:
     return types.intp
 
 
-def _call(builder: Any, loop: InnerLoop, places: list[Any], length: Any, steps: list[Any]) -> None:
-    """Calls ``loop(args, length, steps, data)``."""
+def _call(
+    builder: Any, loop: InnerLoop, places: list[Any], lengths: list[Any], steps: list[Any]
+) -> None:
+    """Calls ``loop(args, lengths, steps, data)``."""
     from llvmlite import ir
     from numba.core import cgutils
 
     byte = ir.IntType(8).as_pointer()
-    word = length.type
-    args = cgutils.alloca_once(builder, byte, size=len(places))
-    lengths = cgutils.alloca_once(builder, word)
-    strides = cgutils.alloca_once(builder, word, size=len(places))
-    builder.store(length, lengths)
-    for i, (place, step) in enumerate(zip(places, steps, strict=True)):
-        builder.store(builder.bitcast(place, byte), cgutils.gep_inbounds(builder, args, i))
-        builder.store(step, cgutils.gep_inbounds(builder, strides, i))
+    word = lengths[0].type
+    pointers = [builder.bitcast(place, byte) for place in places]
+    tables = []
+    for values in (pointers, lengths, steps):
+        table = cgutils.alloca_once(builder, values[0].type, size=len(values))
+        for i, value in enumerate(values):
+            builder.store(value, cgutils.gep_inbounds(builder, table, i))
+        tables.append(table)
     type_ = ir.FunctionType(
         ir.VoidType(), [byte.as_pointer(), word.as_pointer(), word.as_pointer(), byte]
     )
@@ -406,4 +562,4 @@ def _call(builder: Any, loop: InnerLoop, places: list[Any], length: Any, steps: 
         name = f"{loop.symbol}_data"
         known = builder.module.globals.get(name)
         data = known or ir.GlobalVariable(builder.module, ir.IntType(8), name)
-    builder.call(function, [args, lengths, strides, data])
+    builder.call(function, [*tables, data])

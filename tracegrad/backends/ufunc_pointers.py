@@ -103,7 +103,30 @@ def inner_loop(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
     >>> bool((loop(np.arange(3.0)) == np.exp(np.arange(3.0))).all())
     True
     """
-    if sys.implementation.name != "cpython" or ufunc.nout != 1 or ufunc.signature is not None:
+    if ufunc.nout != 1 or ufunc.signature is not None:
+        return None
+    loop = _loop_of(ufunc, dtype)
+    return loop if loop is not None and _has_numpys_bits(ufunc, loop) else None
+
+
+@cache
+def product_loop(dtype: str) -> InnerLoop | None:
+    """The loop of ``np.matmul`` for one dtype, which calls BLAS as NumPy does.
+
+    Its lengths are four (of the loop around, and of the axes ``n, k, m`` of two matrices), and its
+    steps nine: three for the loop around, then two for the axes of each array, 0 along an axis of
+    length 1.
+
+    >>> product_loop("float64") is not None
+    True
+    """
+    loop = _loop_of(np.matmul, dtype)
+    return loop if loop is not None and _multiplies(loop) else None
+
+
+def _loop_of(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
+    """The loop in the table of a ufunc, where that is what it is taken for."""
+    if sys.implementation.name != "cpython":
         return None
     found = _UFunc.from_address(id(ufunc))
     facts = (found.nin, found.nout, found.nargs, found.ntypes)
@@ -117,8 +140,35 @@ def inner_loop(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
     if row not in rows:
         return None
     address, data = (table[rows.index(row)] or 0 for table in (found.functions, found.data))
-    loop = InnerLoop(ufunc.__name__, dtype, found.nin, address, data)
-    return loop if address and _has_numpys_bits(ufunc, loop) else None
+    return InnerLoop(ufunc.__name__, dtype, found.nin, address, data) if address else None
+
+
+def _multiplies(loop: InnerLoop) -> bool:
+    """Whether the loop gives the bits of ``a @ b``, of matrices that are turned as well."""
+    rng = np.random.default_rng(0)
+    for n, k, m in [(1, 1, 1), (4, 4, 4), (5, 3, 1), (1, 7, 2), (9, 16, 10), (2, 1, 3), (40, 8, 5)]:
+        one, two = (rng.normal(size=shape).astype(loop.dtype) for shape in ((n, k), (k, m)))
+        for a, b in [(one, two), (one.T.copy().T, two), (one, two.T.copy().T)]:
+            out = np.empty((n, m), loop.dtype)
+            _product(loop, a, b, out)
+            if not _same_bits(out, a @ b):
+                return False
+    square = rng.normal(size=(6, 6)).astype(loop.dtype)
+    out = np.empty((6, 6), loop.dtype)
+    _product(loop, square, square.T, out)
+    return _same_bits(out, square @ square.T)
+
+
+def _product(loop: InnerLoop, *arrays: np.ndarray[Any, Any]) -> None:
+    """``np.matmul(a, b, out=out)`` of matrices by its loop."""
+    a, b, _ = arrays
+    steps = [0, 0, 0]
+    for array in arrays:
+        pairs = zip(array.shape, array.strides, strict=True)
+        steps += [step if length > 1 else 0 for length, step in pairs]
+    pointers = (ctypes.c_void_p * 3)(*[array.ctypes.data for array in arrays])
+    lengths = (ctypes.c_ssize_t * 4)(1, *a.shape, b.shape[1])
+    _LOOP(loop.address)(pointers, lengths, (ctypes.c_ssize_t * 9)(*steps), loop.data or None)
 
 
 @cache

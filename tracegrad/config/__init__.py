@@ -12,8 +12,8 @@ from tracegrad.runtime.thread_state import State
 backend: str = "numpy"
 """The target of compiled functions that name none: "numpy", "numba", "auto" or "jax".
 
-"numba" is NumPy source whose loops over numbers and elementwise operations numba compiles; "auto"
-has those compiled in which Python has spent a second.
+"numba" is NumPy source whose loops over numbers and small arrays, and elementwise operations, numba
+compiles; "auto" has those compiled in which Python has spent a second.
 """
 
 compile: bool = True

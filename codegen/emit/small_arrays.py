@@ -1,0 +1,711 @@
+"""Rewrites what turns do with small arrays as loops over their elements.
+
+Every array that a kernel makes has a place of its own, made before its loops, or a row of what is
+kept for the way back. Elementwise operations of one shape stand in one loop; functions, sums and
+products of matrices are calls between these. What only shows others (``x.T``, ``saved[t]``) is read
+where it lies. What follows is a graph of numbers and elements, which is written as any other.
+
+Before::                                 After::
+
+    loop %q = %x for %t in range(...)        %q = empty(), %sin = empty()
+      turn                                   loop %i in range(...)
+        %a = sin(%q)                           %q = store(%q, element(%x, %i), %i)
+        %b = multiply(%a, %k)                loop %t in range(...)
+        %q.1 = add(%q, %b)                     %sin = function(%sin, %q)
+        again %q.1                             loop %i in range(...)
+                                                 %q = store(%q, ... element(%sin, %i) ..., %i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from codegen.emit import array_calls as ac
+from codegen.emit.array_calls import made
+from codegen.emit.array_lists import APPEND, COPIED, ITEM, NEW, text_of
+from codegen.emit.array_room import Room, is_array
+from codegen.emit.array_units import Entry, Index, Nest, Shape, Straight, Unit
+from codegen.emit.buffer_versions import with_versions
+from codegen.emit.element_loops import INDICES, Elements, constant_of
+from codegen.emit.elements import (
+    FLOATS,
+    Given,
+    Literal,
+    Operand,
+    Step,
+    UnspokenError,
+    behind,
+    given,
+    read,
+)
+from codegen.emit.places import Axis, Item, Place, index_of, turns_axes
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Counter,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Origin,
+    Trait,
+    Value,
+)
+from codegen.sizes import Dim
+from codegen.spelling import Slot, spell
+from codegen.types import ArrayType, weak
+
+UPDATES = {
+    **{f"out = np.array(x)\nout[index] {symbol}= value": symbol for symbol in ("", "+", "-")},
+    **{f"out = np.array(x)\npart = out[index]\npart {symbol}= value": symbol for symbol in "+-"},
+    "out = rows.copy()\nout[k] = value": "",
+}
+"""Calls that write to places of an array, and what they do to what is there."""
+
+FILLED = {"np.zeros(shape, dtype=dtype)": 0.0, "np.ones(shape, dtype=dtype)": 1.0}
+FULL = ("np.full(shape, value, dtype=dtype)", "np.broadcast_to(x, shape)")
+EYE = "np.eye(rows, k=k, dtype=dtype)"
+PUT = "out = np.zeros(shape, dtype=dtype)\nout[index] = ct"
+
+
+def speaks_of_arrays(graph: Graph, node: Node) -> bool:
+    """Whether a kernel may contain a call that makes or reads arrays."""
+    if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
+        return False
+    text = text_of(node)
+    arrays = [v.type for v in (*node.operands, *node.results) if v.type.shape]
+    if any(type.dtype not in (*FLOATS, "int64", "bool", "list") for type in arrays):
+        return False
+    if text in (NEW, APPEND, ITEM, EYE, PUT, *UPDATES, *FILLED):
+        return True
+    if text in FULL:
+        return not node.operands[0].type.shape
+    if turns_axes(node) or index_of(node, graph) is not None:
+        return True
+    if Trait.TOTAL in node.op.traits:
+        attributes = dict(node.attributes)
+        whole = attributes.get("axis") is None and not attributes.get("keepdims")
+        along = arrays[0].ndim == 2 and attributes.get("axis") in (0, 1)
+        along = along and not attributes.get("keepdims")
+        one = arrays[0].dtype == node.results[0].type.dtype and arrays[0].dtype in FLOATS
+        return one and (whole or along)
+    if text in ("a @ b", "np.outer(a, b)"):
+        return {v.type.dtype for v in (*node.operands, *node.results)} in [{d} for d in FLOATS]
+    if Trait.ELEMENTWISE not in node.op.traits or not node.results[0].type.shape:
+        return False
+    try:
+        read(node, [given(graph, value) for value in node.operands])
+    except UnspokenError:
+        return False
+    return True
+
+
+def with_elements(kernel: Graph) -> Graph | None:
+    """The graph of numbers and elements.
+
+    None where something is not known well enough for NumPy's bits.
+    """
+    try:
+        return Lowering(kernel).graph_of_elements()
+    except UnspokenError:
+        return None
+
+
+class Lowering:
+    """Rewrites a kernel; see the module's first lines."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.room = Room(graph)
+
+    # -- the whole ------------------------------------------------------------------------------
+
+    def graph_of_elements(self) -> Graph:
+        """The graph of numbers and elements."""
+        block = self._block(self.graph.block)
+        top = sorted(self.room.top, key=lambda node: node in self.room.makers)
+        block = replace(block, nodes=(*top, *block.nodes))
+        block = with_versions(block, self.room.buffers)
+        frame = self.graph.frame
+        frame = replace(frame, returns=block.returns, names=block.names, origin=block.origin)
+        return self.graph.replace(frame=frame).with_block(block)
+
+    def _block(self, block: Block) -> Block:
+        straight = Straight(block)
+        for node in straight.nodes:
+            self._read(straight, node)
+        straight.arrange()
+        self.room.make(straight)
+        entries: list[Entry] = []
+        for group in straight.groups:
+            entries += self._written(straight, group)
+        outputs = block.outputs
+        match straight.end:
+            case Loop() as loop:
+                entries += self._moves(loop.parameters, loop.arguments, loop.origin)
+                entries.append(self._loop(loop))
+            case Join() as join:
+                blocks = tuple(map(self._block, join.blocks))
+                entries.append(replace(join, parameters=self._carried(join), blocks=blocks))
+            case Branch() as branch:
+                entries.append(replace(branch, blocks=tuple(map(self._block, branch.blocks))))
+            case Again() as again:
+                head = self.room.heads[again.label]
+                entries += self._moves(head.parameters, again.arguments, again.origin)
+                entries.append(replace(again, arguments=self._carried(head, again.arguments)))
+            case None:
+                pairs = [(v, self._result(entries, v)) for v in dict.fromkeys(outputs)]
+                found = dict(pairs)
+                outputs = tuple(found[v] for v in outputs)
+        return self._folded(entries, replace(block, nodes=(), outputs=outputs))
+
+    def _carried(
+        self, head: Loop | Join, values: Sequence[Value] | None = None
+    ) -> tuple[Value, ...]:
+        """Of a value for each parameter those that stay parameters: numbers, and lists of them."""
+        pairs = zip(head.parameters, values or head.parameters, strict=True)
+        return tuple(v for p, v in pairs if not is_array(p) and p not in self.room.lists)
+
+    def _loop(self, loop: Loop) -> Loop:
+        blocks = tuple(map(self._block, loop.blocks))
+        arguments = self._carried(loop, loop.arguments)
+        return replace(loop, parameters=self._carried(loop), arguments=arguments, blocks=blocks)
+
+    def _result(self, entries: list[Entry], value: Value) -> Value:
+        """What is returned for an output: an array of its own."""
+        if not is_array(value):
+            return value
+        place = self.room.place(value)
+        if place.is_all and place.root in self.room.own:
+            return place.root
+        new = self.room.new(value, value.origin.name or "value")
+        entries += self._copies([(new, place, self.room.dims(value))], value.origin)
+        return new.root
+
+    def _folded(self, entries: Sequence[Entry], tail: Block) -> Block:
+        """A block in which the entries come one after the other."""
+        nodes: list[Node] = []
+        block = tail
+        for entry in reversed(entries):
+            if isinstance(entry, Nest):
+                after = replace(block, nodes=(*reversed(nodes), *block.nodes))
+                nest = self._nest(entry, 0, after)
+                nodes, block = [nest], Block(())
+            else:
+                nodes.append(entry)
+        return replace(block, nodes=(*reversed(nodes), *block.nodes))
+
+    def _nest(self, nest: Nest, axis: int, after: Block) -> Loop:
+        """The loop over an axis, with those over the next ones in it."""
+        label = (nest, axis)
+        again = Again(label, ())
+        if axis + 1 < len(nest.shape):
+            turn = Block((self._nest(nest, axis + 1, Block((again,))),))
+        else:
+            turn = Block((*nest.nodes, again))
+        counter = Counter(nest.indices[axis], self.room.zero, self.room.length(nest.shape[axis]))
+        origin = nest.origin if axis == 0 else Origin(section=nest.origin.section)
+        return Loop(label, (), (), (turn, after), counter, origin)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _read(self, straight: Straight, node: Node) -> None:
+        """Adds the units of a node."""
+        if not isinstance(node, Call):
+            assert isinstance(node, Constant | Check)
+            origin = node.origin if isinstance(node, Check) else Origin()
+            self._add_alone(straight, node, lambda: [node], origin)
+            return
+        text = text_of(node)
+        if text in (NEW, APPEND, ITEM) and self._read_list(straight, node, text):
+            return
+        if not any(map(is_array, (*node.operands, *node.results))):
+            self._add_alone(straight, node, lambda: [node])
+        elif node.results[0] in self.room.shows:
+            pass  # it is read where it lies
+        elif text == COPIED and is_array(node.results[0]):
+            self._read_copy(straight, node)
+        elif (index := index_of(node, self.graph)) is not None:
+            self._add_alone(straight, node, partial(self._element_at, node, *index))
+        elif Trait.TOTAL in node.op.traits:
+            unit = self._add_alone(straight, node, partial(self._sum, node))
+            unit.value = node.results[0] if is_array(node.results[0]) else None
+        elif text == PUT:
+            unit = self._add_alone(straight, node, partial(self._put, node))
+            unit.value = node.results[0]
+        elif text == "a @ b":
+            unit = self._add_alone(straight, node, partial(self._product, straight, node))
+            unit.value = node.results[0] if is_array(node.results[0]) else None
+        elif text == "np.outer(a, b)":
+            self._read_outer(straight, node)
+        elif text in UPDATES:
+            self._read_update(straight, node, UPDATES[text])
+        elif text in FILLED:
+            number = Literal(FILLED[text], ArrayType(node.results[0].type.dtype))
+            self._read_steps(straight, node, _same(number))
+        elif text in FULL:
+            x = given(self.graph, node.operands[0])
+            if x.type.dtype != node.results[0].type.dtype:
+                raise UnspokenError("a number of another dtype")
+            self._read_steps(straight, node, _same(x))
+        elif text == EYE:
+            self._read_steps(straight, node, _unit(node))
+        else:
+            operands = self._operands(straight, node)
+            root = read(node, operands)
+            assert isinstance(root, Step)
+            self._read_steps(straight, node, root, operands)
+
+    def _add_alone(
+        self,
+        straight: Straight,
+        node: Node,
+        entries: Callable[[], list[Entry]],
+        origin: Origin | None = None,
+    ) -> Unit:
+        reads = {key: False for v in node.operands for key in self._waits(straight, v)}
+        origin = origin or (node.results[0].origin if node.results else Origin())
+        unit = Unit(tuple(node.results) or (node,), reads, origin, entries=entries)
+        straight.add(unit)
+        return unit
+
+    def _waits(self, straight: Straight, value: Value) -> Iterator[object]:
+        """The keys of what a value needs."""
+        if value in straight.steps:
+            yield straight.steps[value]
+        elif value in self.room.shows:
+            base, _, operands = self.room.shows[value]
+            if base is not value:
+                yield from self._waits(straight, base)
+            yield from operands
+        else:
+            yield value
+
+    def _operands(self, straight: Straight, call: Call) -> list[Operand]:
+        """The operands of an elementwise call; of an array of one number that number, if it may."""
+        found = [self._operand(straight, call, value) for value in call.operands]
+        shape = self.room.dims(call.results[0])
+        whole = [v for v in call.operands if self.room.dims(v) == shape]
+        for i, value in enumerate(call.operands):
+            step = straight.steps.get(value)
+            others = [v for v in whole if v is not value and straight.varies(v)]
+            if step is not None and not step.varies and others and step.spelling.text == "x":
+                found[i] = step.operands["x"]
+        return found
+
+    def _operand(self, straight: Straight, call: Call, value: Value) -> Operand:
+        step = straight.steps.get(value)
+        same = self.room.dims(value) == self.room.dims(call.results[0])
+        if step is not None and step.varies and same:
+            return step
+        return given(self.graph, value)
+
+    def _read_steps(
+        self, straight: Straight, call: Call, root: Step, operands: Sequence[Operand] = ()
+    ) -> None:
+        """Adds what an elementwise call computes."""
+        result = call.results[0]
+        shape = self.room.dims(result)
+        if len(shape) > len(INDICES):
+            raise UnspokenError("many axes")
+        known = {x for x in operands if isinstance(x, Step)}
+        for step in dict.fromkeys([*behind(root, known), root]):
+            reads = dict(self._reads_of(straight, step, shape))
+            of = shape if not step.function else None
+            value = result if step is root else None
+            unit = Unit((step,), reads, result.origin, of, result, step, value)
+            if step.function:
+                unit.entries = partial(self._function, straight, unit, result)
+            straight.add(unit)
+        straight.steps[result] = root
+
+    def _reads_of(
+        self, straight: Straight, step: Step, shape: Shape
+    ) -> Iterator[tuple[object, bool]]:
+        for x in step.operands.values():
+            if isinstance(x, Step) and x.varies:
+                yield x, not step.function
+            elif isinstance(x, Step):
+                yield from self._reads_of(straight, x, shape)
+            elif isinstance(x, Given):
+                each = not step.function and self.room.dims(x.value) == shape
+                for key in self._waits(straight, x.value):
+                    yield key, each and key is x.value
+
+    def _element_at(
+        self, call: Call, index: Sequence[object], slots: Sequence[Item]
+    ) -> list[Entry]:
+        """An element, ``x[i]``."""
+        place = self.room.place(call.operands[0]).at(index, slots)
+        shown, operands = ac.subscript([_number(item) for item in place.items])
+        read = made(ac.ELEMENT, (place.root, *operands), call.results[0].type, index=shown)
+        return [replace(read, results=call.results)]
+
+    def _read_copy(self, straight: Straight, call: Call) -> None:
+        """``x[index].copy()``."""
+        index = index_of(call, self.graph)
+        if index is None:
+            raise UnspokenError("an index")
+        result = call.results[0]
+        shown = Value(result.type, result.origin)
+        numbers = tuple(v for v in index[1] if isinstance(v, Value))
+        show = partial(Place.at, index=index[0], operands=index[1])
+        self.room.shows[shown] = call.operands[0], show, numbers
+        self._read_steps(straight, call, _same(Given(shown)))
+
+    def _read_outer(self, straight: Straight, call: Call) -> None:
+        """``np.outer(a, b)`` as a product of a column and a row."""
+        if any(v.type.ndim != 1 for v in call.operands):
+            raise UnspokenError("an outer product of matrices")
+        shown = []
+        for value, index in zip(call.operands, ((slice(None), None), (None,)), strict=True):
+            dims: list[Dim] = [1, 1]
+            dims[1 if index == (None,) else 0] = self.room.dims(value)[0]
+            new = Value(value.type.with_shape(dims), value.origin)
+            self.room.shows[new] = value, partial(Place.at, index=index, operands=()), ()
+            shown.append(Given(new))
+        operands = dict(zip("ab", shown, strict=True))
+        step = Step(spell("a * b"), operands, ArrayType(call.results[0].type.dtype))
+        self._read_steps(straight, call, step)
+
+    def _read_list(self, straight: Straight, call: Call, text: str) -> bool:
+        """Lists of arrays; whether this is one."""
+        result = call.results[0]
+        saved = self.room.lists.get(result if text == NEW else call.operands[0])
+        if saved is None or saved.root is None:
+            return False
+        if text == ITEM:
+            return True
+        axes = tuple(Axis(axis) for axis in saved.order)
+        if text == NEW:
+            for k, value in enumerate(call.operands):
+                place = Place(saved.root, (k, *axes), value.type.ndim)
+                self._add_row(straight, value, place, value.origin, (value, "row", k))
+            return True
+        index, node, numbers = self._row_of_turn(saved.loop, len(saved.created.operands))
+        for number in (node,) if node else ():
+            self._add_alone(straight, number, partial(list, [number]))
+        place = Place(saved.root, (index, *axes), saved.type.ndim)
+        value = call.operands[1]
+        self._add_row(straight, value, place, value.origin, result, numbers)
+        return True
+
+    def _row_of_turn(
+        self, loop: Loop | None, first: int
+    ) -> tuple[Item, Call | None, tuple[Value, ...]]:
+        """The row of a turn: its index, counted from the first."""
+        assert loop is not None and loop.counter is not None
+        counter = loop.counter
+        start = self.graph.constant(counter.start)
+        if counter.step == 1 and isinstance(start, Constant) and type(start.value) is int:
+            by = first - start.value
+            if by == 0:
+                return counter.index, None, ()
+            op, operands = (ac.PLUS, counter.index) if by > 0 else (ac.MINUS, counter.index)
+            call = made(op, (operands, self.room.number_at_top(abs(by))), weak("int"))
+            return call.results[0], call, call.results
+        if counter.step != -1 or first:
+            raise UnspokenError("rows of turns that begin anywhere")
+        call = made(ac.MINUS, (counter.start, counter.index), weak("int"))
+        return call.results[0], call, call.results
+
+    def _add_row(
+        self,
+        straight: Straight,
+        value: Value,
+        place: Place,
+        origin: Origin,
+        key: object,
+        numbers: Sequence[Value] = (),
+    ) -> None:
+        """A unit that copies an array to a row."""
+        shape = self.room.dims(value)
+        step = straight.steps.get(value)
+        x: Operand = step or Given(value)
+        each = step is not None
+        reads: dict[object, bool] = {key: each for key in self._waits(straight, value)}
+        reads |= dict.fromkeys(numbers, False)
+        straight.add(Unit((key,), reads, origin, shape, row=(place, x)))
+
+    def _read_update(self, straight: Straight, call: Call, symbol: str) -> None:
+        """A unit that writes to an array, behind all that read what was there before."""
+        array, value, *_ = call.operands
+        if value.type.dtype != array.type.dtype and self.graph.constant(value) is None:
+            raise UnspokenError("a number of another dtype")
+        unit = self._add_alone(straight, call, partial(self._update, straight, call, symbol))
+        unit.over = tuple(self._waits(straight, array))
+        before = set(unit.over)
+        for other in straight.units[:-1]:
+            if before & other.reads.keys():
+                unit.reads |= dict.fromkeys(other.keys, False)
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def _written(self, straight: Straight, group: Sequence[Unit]) -> list[Entry]:
+        """The loops of a group, or what stands alone."""
+        first = group[0]
+        if first.shape is None:
+            assert first.entries is not None
+            return first.entries()
+        writer = Elements(self.room, first.shape, first.origin)
+        for unit in group:
+            writer.origin = unit.origin
+            if unit.row is not None:
+                place, x = unit.row
+                writer.store(place, writer.element(x), unit.origin)
+                continue
+            assert unit.step is not None
+            kept = self.room.places.get(unit.step)
+            origin = unit.value.origin if unit.value else unit.origin.named(None)
+            value = writer.compute(unit.step, origin.named(None) if kept else origin)
+            if kept is None:
+                writer.now[unit.step] = value
+            else:
+                writer.store(kept, value, unit.origin)
+        return [writer.nest()]
+
+    def _shown(self, entries: list[Entry], value: Value, flat: bool = False) -> Value:
+        """An array as a function takes it, as NumPy's own lies there."""
+        base = self.room.base(value)
+        place = self.room.place(value)
+        if base.type.ndim > 1 and base not in self.room.known.dense and base not in self.room.shows:
+            raise UnspokenError("an array in nobody knows which order")
+        return self._shown_at(entries, place, value, flat)
+
+    def _shown_at(self, entries: list[Entry], place: Place, value: Value, flat: bool) -> Value:
+        if flat and place.ndim > 1:
+            leading = [isinstance(item, Axis) for item in place.items]
+            if place.order != tuple(range(place.ndim)) or leading != sorted(leading):
+                raise UnspokenError("elements that do not lie one after the other")
+        call = ac.shown(place, value.type, value.origin.named(None))
+        if call is None:
+            return place.root
+        entries.append(call)
+        return call.results[0]
+
+    def _function(self, straight: Straight, unit: Unit, result: Value) -> list[Entry]:
+        """A function, called for all elements."""
+        entries: list[Entry] = []
+        step, shape = unit.step, self.room.dims(result)
+        assert step is not None
+        if result.type.ndim > 1 and result not in self.room.known.dense:
+            raise UnspokenError("an array in nobody knows which order")
+        operands: list[Value] = []
+        for x in step.operands.values():
+            if isinstance(x, Literal):
+                constant = constant_of(x)
+                entries.append(constant)
+                operands.append(constant.result)
+            elif isinstance(x, Given) and not x.varies:
+                operands.append(x.value)
+            elif isinstance(x, Given):
+                if self.room.dims(x.value) != shape:
+                    raise UnspokenError("a function of arrays of several shapes")
+                operands.append(self._shown(entries, x.value, flat=True))
+            else:
+                assert isinstance(x, Step)
+                operands.append(self.room.places[x].root)
+        op = ac.ONE if len(operands) == 1 else ac.TWO
+        root = self.room.places[step].root
+        helper = f"{step.function}_of"
+        entries.append(made(op, (root, *operands), root.type, _named(root, unit), helper=helper))
+        return entries
+
+    def _sum(self, call: Call) -> list[Entry]:
+        """A sum of all elements, of each row, or of all rows."""
+        entries: list[Entry] = []
+        array = self._shown(entries, call.operands[0], flat=True)
+        result, axis = call.results[0], dict(call.attributes).get("axis")
+        if not is_array(result):
+            total = made(ac.TOTAL, (array,), result.type)
+            return [*entries, replace(total, results=call.results)]
+        out = self.room.place(result)
+        if axis == 0:
+            name = out.root.origin.name
+            origin = result.origin.named(name, True)
+            helper = "sum_of_rows"
+            call = made(ac.ONE, (out.root, array), out.root.type, origin, helper=helper)
+            return [*entries, call]
+        writer = Elements(self.room, self.room.dims(result), result.origin)
+        row = self.room.place(call.operands[0]).at((Slot(0),), writer.indices)
+        writer.store(out, writer.total(row, result.type.dtype), result.origin)
+        return [*entries, writer.nest()]
+
+    def _put(self, call: Call) -> list[Entry]:
+        """Zeros, but for what is written to some places."""
+        result = call.results[0]
+        value, *places = call.operands
+        place = self.room.place(result)
+        fill = Elements(self.room, self.room.dims(result), result.origin)
+        zero = fill.element(Literal(0.0, ArrayType(result.type.dtype)))
+        fill.store(place, zero, result.origin)
+        return [fill.nest(), *self._written_to(call, place, value, places, "")]
+
+    def _product(self, straight: Straight, call: Call) -> list[Entry]:
+        """A product of matrices and vectors."""
+        entries: list[Entry] = []
+        a, b = call.operands
+        if not (a.type.ndim in (1, 2) and b.type.ndim in (1, 2)):
+            raise UnspokenError("products of stacks of matrices")
+        if a.type.ndim == b.type.ndim == 2 and self._may_be_one(a, b):
+            raise UnspokenError("a product of a matrix and, perhaps, its own transpose")
+        shown = [self._shown(entries, value) for value in (a, b)]
+        result = call.results[0]
+        if not result.type.shape:
+            dot = made(ac.DOT, shown, result.type)
+            return [*entries, replace(dot, results=call.results)]
+        unit, root = straight.maker[result], self.room.places[result].root
+        origin = _named(root, unit)
+        entries.append(made(ac.TWO, (root, *shown), root.type, origin, helper="matmul_of"))
+        return entries
+
+    def _may_be_one(self, a: Value, b: Value) -> bool:
+        """Whether matrices, of which one is turned, may be one in NumPy and are two here.
+
+        NumPy computes ``x @ x.T`` otherwise than a product of two matrices.
+        """
+        first, second = self.room.base(a), self.room.base(b)
+        if self.room.place(a).order == self.room.place(b).order or first is second:
+            return False
+        one, two = self._memory_of(first), self._memory_of(second)
+        given = [any(v in self.graph.inputs for v in memory) for memory in (one, two)]
+        return not one.isdisjoint(two) or all(given)
+
+    def _memory_of(self, value: Value) -> set[Value]:
+        """The values that were the first to be in memory that an array may be in."""
+        found, waiting, seen = set[Value](), [value], set[Value]()
+        while waiting:
+            at = self.room.base(waiting.pop())
+            if at in seen:
+                continue
+            seen.add(at)
+            call = self.graph.producer.get(at)
+            if at in self.graph.given:
+                waiting += self.graph.given[at]
+            elif at in self.room.shows and isinstance(call, Call):
+                waiting += self.room.lists[call.operands[0]].values
+            else:
+                found.add(at)
+                if isinstance(call, Call) and call.reuse is not None:
+                    waiting.append(call.operands[call.reuse])
+        return found
+
+    def _update(self, straight: Straight, call: Call, symbol: str) -> list[Entry]:
+        """Writes to places of an array."""
+        entries: list[Entry] = []
+        array, value, *places = call.operands
+        result = call.results[0]
+        old = self.room.place(array)
+        if call.reuse == 0 and old.is_all and old.root in self.room.own:
+            place = old
+        else:
+            place = self.room.new(result, result.origin.name or "value")
+            entries += self._copies([(place, old, self.room.dims(array))], result.origin)
+        self.room.places[result] = place
+        return [*entries, *self._written_to(call, place, value, places, symbol)]
+
+    def _written_to(
+        self, call: Call, place: Place, value: Value, places: Sequence[Value], symbol: str
+    ) -> list[Entry]:
+        """Loops that write a value to places of an array, or add it to what is there."""
+        index = dict(call.attributes).get("index")
+        result = call.results[0]
+        items = index.items if index is not None else None
+        slots = tuple(self.room.item(v) for v in places)
+        if items is None:
+            if len(slots) != 1:
+                raise UnspokenError("an update")
+            items = (Slot(0),)
+        region = place.at(items, slots)
+        shape = self._dims_of_region(region, value)
+        if is_array(value) and self.room.place(value).root is place.root:
+            raise UnspokenError("an array that is written to itself")
+        writer = Elements(self.room, shape, result.origin)
+        x = writer.element(Given(value))
+        if symbol:
+            there = writer.at(region, shape)
+            x = writer.call(spell(f"a {symbol} b"), {"a": there, "b": x}, result.type.dtype)
+        writer.store(region, x, result.origin)
+        return writer.entries()
+
+    def _dims_of_region(self, region: Place, value: Value) -> Shape:
+        dims = self.room.dims(region.root)
+        found: list[Dim] = []
+        for axis in range(region.ndim):
+            at = next((k for k, i in enumerate(region.items) if _along(i, axis)), None)
+            if at is None:
+                raise UnspokenError("an axis of length 1")
+            item = region.items[at]
+            assert isinstance(item, Axis)
+            if not item.whole:
+                raise UnspokenError("a part of an array")
+            found.append(dims[at])
+        shape = self.room.dims(value)
+        if len(shape) > len(found) or shape not in ((), tuple(found[len(found) - len(shape) :])):
+            raise UnspokenError("a value of another shape")
+        return tuple(found)
+
+    def _moves(
+        self, parameters: Sequence[Value], arguments: Sequence[Value], origin: Origin
+    ) -> list[Entry]:
+        """Copies what parameters are given to their arrays, all at once."""
+        moves = []
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            if not is_array(parameter):
+                continue
+            target, source = self.room.places[parameter], self.room.place(argument)
+            if source != target:
+                moves.append((target, source, self.room.dims(parameter)))
+        written = {target.root for target, _, _ in moves}
+        before, after = [], []
+        for target, source, dims in moves:
+            if source.root in written:
+                type_ = target.root.type
+                name = f"next_{target.root.origin.name}"
+                new = Place.of(self.room.buffer(dims, type_.dtype, name))
+                before.append((new, source, dims))
+                source = new
+            after.append((target, source, dims))
+        return [*self._copies(before, origin), *self._copies(after, origin)]
+
+    def _copies(self, moves: Sequence[tuple[Place, Place, Shape]], origin: Origin) -> list[Entry]:
+        """Loops that copy arrays, one for each shape."""
+        writers: dict[Shape, Elements] = {}
+        for target, source, dims in moves:
+            writer = writers.setdefault(dims, Elements(self.room, dims, origin))
+            writer.store(target, writer.at(source, dims), origin)
+        return [writer.nest() for writer in writers.values()]
+
+
+def _number(item: Item) -> int | Value:
+    """The place along an axis that is no axis of what is shown."""
+    if isinstance(item, Axis):
+        raise UnspokenError("an array where a number is expected")
+    return item
+
+
+def _along(item: Item, axis: int) -> bool:
+    return isinstance(item, Axis) and item.axis == axis
+
+
+def _named(root: Value, unit: Unit) -> Origin:
+    """Where what is written to an array comes from."""
+    return unit.origin.named(root.origin.name, True)
+
+
+def _same(x: Operand) -> Step:
+    return Step(spell("x"), {"x": x}, ArrayType(x.type.dtype))
+
+
+def _unit(call: Call) -> Step:
+    """An element of ``np.eye``."""
+    k = dict(call.attributes).get("k", 0)
+    spelling = spell("1.0 if i == j else 0.0" if k == 0 else f"1.0 if i + {k} == j else 0.0")
+    operands: dict[str, Operand] = {"i": Index(0), "j": Index(1)}  # type: ignore[dict-item]
+    return Step(spelling, operands, ArrayType(call.results[0].type.dtype))
