@@ -134,3 +134,20 @@ def test_arrays_that_were_numbers_of_python_have_their_dtype():
     held["w"] = jnp.float16(2.0)
     assert f(jnp.float16(1.0), x).dtype == np.float16
     assert f(jnp.asarray(1.0), x).dtype == np.float32
+
+
+def test_constants_that_a_function_makes_are_on_the_device_once():
+    def scaled(x):
+        return np.eye(6, dtype=np.float32)[0] + x * np.arange(6, dtype=np.float32)
+
+    x = jnp.asarray(X, "float32")
+    f, inside = tg.compile(scaled, backend="jax"), tg.compile(scaled)
+    assert_close(np.asarray(jax.jit(inside)(x)), scaled(np.asarray(x)), 1e-6)  # JAX traces first
+    for g in (f, inside):
+        for _ in range(2):
+            assert_close(np.asarray(g(x)), scaled(np.asarray(x)), 1e-6)
+            assert_close(np.asarray(jax.jit(g)(x)), scaled(np.asarray(x)), 1e-6)
+    with jax.transfer_guard("disallow"):
+        found = f(x)
+    assert_close(np.asarray(found), scaled(np.asarray(x)), 1e-6)
+    assert type(f(np.asarray(x))) is np.ndarray

@@ -314,6 +314,14 @@ def from_numpy(leaf: Any, device: Any = None) -> Any:
         return jax.device_put(np.asarray(leaf), device)
 
 
+def constant(array: np.ndarray) -> Any:
+    """An array of NumPy's that no call changes, for all calls: on the device, of one process."""
+    if jax.process_count() > 1:
+        return array
+    with jax.ensure_compile_time_eval():  # it may be asked for while JAX traces
+        return from_numpy(array.copy())
+
+
 def placed_as(result: Any, shardings: Any, name: str) -> Any:
     """What a call returns, with its JAX arrays where they were asked for."""
     leaves, spec = flatten(result)

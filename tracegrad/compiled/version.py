@@ -350,6 +350,14 @@ class Captured:
     ndim: int
     made: bool = False  # by the function itself: it is the same on every call
     brought: bool = False  # an array of JAX, of which a program of NumPy's gets the numbers
+    stays: bool = False  # made, and for a program of JAX's: it is put on the device once
+
+    @cached_property
+    def on_device(self) -> Any:
+        """The array as JAX has it."""
+        from tracegrad.backends.jax import constant  # it has loaded the program
+
+        return constant(self.holder)
 
     @property
     def place(self) -> str:
@@ -372,7 +380,7 @@ class Captured:
 
     def array(self) -> Any:
         """What that holds."""
-        return plain(memory(self.given()))
+        return self.on_device if self.stays else plain(memory(self.given()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""
@@ -409,7 +417,7 @@ class Captured:
         """Python that reads the array, over names that are added to `names`."""
         if self.source is None:
             read = f"held_{self.name}"
-            names[read] = self.holder
+            names[read] = self.on_device if self.stays else self.holder
         else:
             read = self.source.expression(f"_of_{self.name}", names)
         if self.brought:
@@ -544,6 +552,7 @@ def make_version(
             value.type.ndim,
             not run.world.is_outside(holder),
             target == "numpy" and is_jax_array(holder),
+            target == "jax" and type(holder) is np.ndarray and not run.world.is_outside(holder),
         )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
