@@ -143,9 +143,15 @@ def test_functions_of_jax_refuse_tensors_and_say_what_to_write(on, needs_grad):
         *(jnp.sin, jnp.sum, jax.jit(lambda x: x), lambda x: jnp.multiply(given, x)),
         *(lambda x: jnp.where(True, x, x), lambda x: jnp.einsum("i,i", x, x)),
         *(jax.vmap(jnp.sin), lambda x: jax.lax.cond(True, jnp.sin, jnp.cos, x)),
+        *(jax.nn.relu, jax.lax.sin, lambda x: jax.lax.add(x, x), jax.nn.softmax),
     ):
         with pytest.raises(TracegradError, match=r"write NumPy's, np\.sin\(x\) for jnp\.sin\(x\)"):
             f(x)
+    for transform in (jax.grad, jax.value_and_grad, jax.jacrev, jax.jacfwd, jax.hessian):
+        with pytest.raises(TracegradError, match=r"tg\.grad\(f\)\(x\) for jax\.grad"):
+            transform(lambda x: (x * x).sum())(x)
+    with pytest.raises(TracegradError, match=r"tg\.grad\(f\)\(x\) for jax\.grad"):
+        jax.vjp(lambda x: x * x, x)
     assert type(given * x) is type(x * given) is tg.Tensor  # operators are the Tensor's
 
 

@@ -45,6 +45,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     is lowered among them; a look with another outcome makes floating-point results nan.
     ``run.accepts`` are the classes of arrays that it takes. ``run.names`` are for text that calls
     it at once: ``direct`` where all arrays are JAX's, in 64-bit types unless the source is narrow.
+    ``run.constant`` puts an array of NumPy's that never changes where it is kept for all calls.
     """
     function = codegen.load(source.text, source.name, source.names)
     if places or jax.device_count() > 1:
@@ -91,6 +92,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
         return _where_sound(*result) if looks else result
 
     run.names = {"direct": function, "config": jax.config, "wide_types": wide_types}  # type: ignore[attr-defined]
+    run.constant = constant  # type: ignore[attr-defined]
     run.traced = traced  # type: ignore[attr-defined]
     run.checked = checked  # type: ignore[attr-defined]
     run.accepts = (np.ndarray, array)  # type: ignore[attr-defined]

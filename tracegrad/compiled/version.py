@@ -350,14 +350,13 @@ class Captured:
     ndim: int
     made: bool = False  # by the function itself: it is the same on every call
     brought: bool = False  # an array of JAX, of which a program of NumPy's gets the numbers
-    stays: bool = False  # made, and for a program of JAX's: it is put on the device once
+    placed: Callable[[np.ndarray], Any] | None = None  # what puts it on a device, of one made
 
     @cached_property
     def on_device(self) -> Any:
-        """The array as JAX has it."""
-        from tracegrad.backends.jax import constant  # it has loaded the program
-
-        return constant(self.holder)
+        """An array that the function makes, where programs for JAX have it."""
+        assert self.placed is not None
+        return self.placed(self.holder)
 
     @property
     def place(self) -> str:
@@ -380,7 +379,7 @@ class Captured:
 
     def array(self) -> Any:
         """What that holds."""
-        return self.on_device if self.stays else plain(memory(self.given()))
+        return self.on_device if self.placed else plain(memory(self.given()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""
@@ -417,7 +416,7 @@ class Captured:
         """Python that reads the array, over names that are added to `names`."""
         if self.source is None:
             read = f"held_{self.name}"
-            names[read] = self.on_device if self.stays else self.holder
+            names[read] = self.on_device if self.placed else self.holder
         else:
             read = self.source.expression(f"_of_{self.name}", names)
         if self.brought:
@@ -474,6 +473,11 @@ def traced_run(
                 continue
             else:
                 return made
+
+
+def made_of_numpy(holder: Any, world: World) -> bool:
+    """Whether the function itself makes an array of NumPy's."""
+    return type(holder) is np.ndarray and not world.is_outside(holder)
 
 
 def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -543,6 +547,7 @@ def make_version(
             raise
         raise Unrollable(str(error)) from error
     program = _placed(program, results, transform, function)
+    run_of_jax: Any = program.run
     captured = tuple(
         Captured(
             name,
@@ -552,7 +557,7 @@ def make_version(
             value.type.ndim,
             not run.world.is_outside(holder),
             target == "numpy" and is_jax_array(holder),
-            target == "jax" and type(holder) is np.ndarray and not run.world.is_outside(holder),
+            run_of_jax.constant if target == "jax" and made_of_numpy(holder, run.world) else None,
         )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )

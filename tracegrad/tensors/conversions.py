@@ -250,20 +250,41 @@ def _refused_by_jax(x: Tensor) -> Any:
     JAX asks everything that it does not know for ``__jax_array__``; its operators leave a Tensor
     that has none to the Tensor's own.
     """
-    kind = None if x._is_traced else _ABOUT_TO_REFUSE.get(sys._getframe(1).f_code.co_name)
-    if kind is None:
+    if x._is_traced:
         raise AttributeError("__jax_array__")
-    raise kind(
-        "a function of JAX's is given a Tensor: write NumPy's, np.sin(x) for jnp.sin(x), which run "
-        "on the device of a Tensor and record gradients; or pass x.detach().cpu().numpy() where "
-        "no gradient is needed"
-    )
+    frame, asking = sys._getframe(1), list[str]()
+    while frame is not None and len(asking) < 3:
+        asking.append(frame.f_code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    if asking == ["typeof", "valid_jaxtype", "check_arg"]:
+        raise TracegradError(_TRANSFORM)
+    if asking[0] not in _ABOUT_TO_REFUSE:
+        raise AttributeError("__jax_array__")
+    asks = asking[0] == "typeof"  # whether something has a type at all
+    raise (ConversionError if asks else TracegradError)(_FUNCTION)
 
 
-_ABOUT_TO_REFUSE: dict[str, type[TracegradError]] = {
-    **dict.fromkeys(("shaped_abstractify", "_arraylike"), TracegradError),
-    "typeof": ConversionError,  # JAX also asks it whether something has a type at all
-}
+def _shown(x: Tensor) -> str:
+    """``str(x)``; for a message of C code in JAX that nobody could act on, one that says more."""
+    module = sys._getframe(1).f_globals.get("__name__")
+    if module in _SAYING and not x._is_traced:
+        raise TracegradError(_SAYING[module])
+    return _text(x)
+
+
+_text = Tensor.__str__
+_FUNCTION = (
+    "a function of JAX's is given a Tensor: write NumPy's, np.sin(x) for jnp.sin(x), and "
+    "tg.nn.relu(x) for jax.nn.relu(x), which run on the device of a Tensor and record gradients; "
+    "or pass x.detach().cpu().numpy() where no gradient is needed"
+)
+_TRANSFORM = (
+    "a transform of JAX's is given a Tensor: write tracegrad's, tg.grad(f)(x) for jax.grad(f)(x), "
+    "which take Tensors; or pass x.detach().cpu().numpy()"
+)
+_SAYING = {"jax._src.core": _FUNCTION, "jax._src.api": _TRANSFORM}
+"""What is said by modules of JAX whose C code refuses a Tensor, and shows it in its message."""
+_ABOUT_TO_REFUSE = frozenset({"shaped_abstractify", "_arraylike", "typeof"})
 """Functions of JAX in which what has no ``__jax_array__`` is an error that says nothing of it."""
 
 
@@ -272,3 +293,4 @@ def install(cls: Any) -> None:
     for name, function in METHODS.items():
         setattr(cls, name, function)
     cls.__jax_array__ = property(_refused_by_jax)
+    cls.__str__ = _shown
