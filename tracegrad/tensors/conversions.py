@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ConversionError, GradientError, TracegradError
+from tracegrad.errors import GradientError
 from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
@@ -25,6 +24,7 @@ from tracegrad.tensors.devices import (
     to_device,
     where,
 )
+from tracegrad.tensors.given_to_jax import refused_by_jax
 from tracegrad.tensors.tensor import Tensor, sharing, wrap
 from tracegrad.values.dispatch import is_scalar, shape_of
 
@@ -244,53 +244,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _refused_by_jax(x: Tensor) -> Any:
-    """Where functions of JAX's look for an array, and find none, they tell what to write.
-
-    JAX asks everything that it does not know for ``__jax_array__``; its operators leave a Tensor
-    that has none to the Tensor's own.
-    """
-    if x._is_traced:
-        raise AttributeError("__jax_array__")
-    frame, asking = sys._getframe(1), list[str]()
-    while frame is not None and len(asking) < 3:
-        asking.append(frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
-    if asking == ["typeof", "valid_jaxtype", "check_arg"]:
-        raise TracegradError(_TRANSFORM)
-    if asking[0] not in _ABOUT_TO_REFUSE:
-        raise AttributeError("__jax_array__")
-    asks = asking[0] == "typeof"  # whether something has a type at all
-    raise (ConversionError if asks else TracegradError)(_FUNCTION)
-
-
-def _shown(x: Tensor) -> str:
-    """``str(x)``; for a message of C code in JAX that nobody could act on, one that says more."""
-    module = sys._getframe(1).f_globals.get("__name__")
-    if module in _SAYING and not x._is_traced:
-        raise TracegradError(_SAYING[module])
-    return _text(x)
-
-
-_text = Tensor.__str__
-_FUNCTION = (
-    "a function of JAX's is given a Tensor: write NumPy's, np.sin(x) for jnp.sin(x), and "
-    "tg.nn.relu(x) for jax.nn.relu(x), which run on the device of a Tensor and record gradients; "
-    "or pass x.detach().cpu().numpy() where no gradient is needed"
-)
-_TRANSFORM = (
-    "a transform of JAX's is given a Tensor: write tracegrad's, tg.grad(f)(x) for jax.grad(f)(x), "
-    "which take Tensors; or pass x.detach().cpu().numpy()"
-)
-_SAYING = {"jax._src.core": _FUNCTION, "jax._src.api": _TRANSFORM}
-"""What is said by modules of JAX whose C code refuses a Tensor, and shows it in its message."""
-_ABOUT_TO_REFUSE = frozenset({"shaped_abstractify", "_arraylike", "typeof"})
-"""Functions of JAX in which what has no ``__jax_array__`` is an error that says nothing of it."""
-
-
 def install(cls: Any) -> None:
     """Gives Tensors these methods."""
     for name, function in METHODS.items():
         setattr(cls, name, function)
-    cls.__jax_array__ = property(_refused_by_jax)
-    cls.__str__ = _shown
+    cls.__jax_array__ = property(refused_by_jax)

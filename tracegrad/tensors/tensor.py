@@ -56,6 +56,7 @@ from tracegrad.tensors.devices import (
     refuse_devices,
     where,
 )
+from tracegrad.tensors.given_to_jax import refuse_text
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
@@ -343,6 +344,7 @@ class Tensor:
         return repr(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
     def __str__(self) -> str:
+        refuse_text(self)
         self._read_as_text()
         return str(in_numpy(self._array)) if self._stands else text_of(self, usual_dtypes())
 
