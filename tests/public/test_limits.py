@@ -682,7 +682,9 @@ def backward_from_outside():
     return step(X)
 
 
-@refused("a write to an argument by which is differentiated", GradientError, "in-place")
+@refused(
+    "a write to an argument by which the function is differentiated", GradientError, "in-place"
+)
 def written_and_wanted():
     def f(x):
         x[0] = 3.0
