@@ -136,16 +136,21 @@ def test_what_numpy_refuses_is_nan_in_files_under_jit(tmp_path):
 # -- for a GPU that is not there ------------------------------------------------------------------
 
 
+ON_THE_HOST = ("eig", "eigvals")
+"""What XLA has no kernel for on GPUs: JAX gives it to LAPACK on the host, or to MAGMA."""
+
+
 @pytest.mark.sampled(12)
 @every_op
 def test_every_op_is_lowered_for_cuda(op):
-    """And none calls back to the host."""
+    """And none calls back to Python."""
     (sample, *_) = for_jax(op, "float64", 1) or for_jax(op, "int64", 1)
     run = jax_kernel(op, sample.attributes)
     with jax.enable_x64(True):
         traced = jax.jit(lambda *given: run(*given, **sample.attributes)).trace(*sample.operands)
         text = traced.lower(lowering_platforms=("cuda",)).as_text()
     assert "callback" not in text
+    assert ("cuhybrid" in text) is (op.name in ON_THE_HOST)
 
 
 @pytest.mark.sampled(12, 5)
