@@ -40,6 +40,7 @@ def test_functions_of_jax_numpy_are_those_of_numpy(call):
         assert_close(np.asarray(a), np.asarray(b), 1e-6, atol=1e-9)
 
 
+Y = jnp.arange(3)
 LOSSES = [
     lambda x: jnp.sum(jnp.sin(x) ** 2 + jnp.where(x > 0.5, x, 0.0)),
     lambda x: jnp.mean(jax.nn.relu(x - 0.7) + jax.nn.gelu(x) * jax.nn.sigmoid(x)),
@@ -52,6 +53,13 @@ LOSSES = [
     lambda x: jnp.einsum("ij,kj->", x, x, precision="highest"),
     lambda x: jnp.sum(jnp.stack([x, jnp.array([x[0], x[1]])]) * jnp.arange(3.0)),
     lambda x: jnp.clip(x, min=0.4, max=1.0).sum() + jnp.sort(x, axis=None)[2],
+    lambda x: jnp.sum(jax.nn.log_sigmoid(x) * jax.nn.mish(x) + jax.nn.celu(x - 0.8, 1.5)),
+    lambda x: jnp.sum(jax.nn.selu(x - 0.8) + jax.nn.relu6(9 * x - 3) + jax.nn.hard_tanh(2 * x - 1)),
+    lambda x: jnp.sum(jax.nn.hard_sigmoid(x) * jax.nn.hard_silu(x) + jax.nn.standardize(x) ** 3),
+    lambda x: jnp.sum(jax.nn.glu(jnp.concatenate([x, 2 * x], axis=1)) ** 2),
+    lambda x: jnp.polyval(jnp.array([1.0, 2.0, 3.0]), x).sum(),
+    lambda x: jnp.take_along_axis(x, jnp.array([[0], [2]]), axis=1).sum() * x[0, 0],
+    lambda x: jnp.sum(x.astype(jax.dtypes.result_type(x, Y.dtype, Y)) * Y),
 ]
 
 
@@ -104,7 +112,7 @@ def test_an_array_of_jax_from_outside_is_an_input():
         (lambda x: jax.random.normal(x, (3,)), r"jax\.random\.normal .*KeyGenerator"),
         (lambda x: jax.jit(lambda y: y)(x), "<lambda> under jax.jit"),
         (lambda x: jax.checkpoint(jnp.sin)(x), "without jax.jit and JAX's other transforms"),
-        (lambda x: jax.nn.glu(x[0, :2]), r"jax\.nn\.glu .*NumPy's functions"),
+        (lambda x: jax.nn.squareplus(x), r"jax\.nn\.squareplus .*NumPy's functions"),
     ],
 )
 @pytest.mark.parametrize("backend", ["numpy", "jax"])

@@ -51,6 +51,20 @@ def jax_loss(p, x, y):
     return jnp.mean((jnp.tanh(x @ p["w1"] + p["b1"]) @ p["w2"] - y) ** 2)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_losses_of_optax(backend):
+    optax = pytest.importorskip("optax")
+    labels, y = jnp.array([0, 2, 1]), jnp.linspace(0.2, 0.9, 9).reshape(3, 3)
+    for f in (
+        lambda x: optax.softmax_cross_entropy_with_integer_labels(x, labels).mean(),
+        lambda x: optax.softmax_cross_entropy(x, y).mean() + optax.huber_loss(x, y).mean(),
+        lambda x: optax.sigmoid_binary_cross_entropy(x, y).mean() + optax.l2_loss(x, y).sum(),
+    ):
+        x = jnp.linspace(-1.0, 2.0, 9).reshape(3, 3)
+        for slope in (tg.grad(f, backend=backend), jax.jit(tg.grad(f, backend=backend))):
+            np.testing.assert_allclose(slope(x), jax.grad(f)(x), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("chain", ["adam", "adamw", "clipped"])
 def test_optax(chain):
     optax = pytest.importorskip("optax")

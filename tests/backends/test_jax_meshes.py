@@ -60,6 +60,19 @@ for kind in (AxisType.Auto, AxisType.Explicit):
                 if f is loss:
                     text = jax.jit(g).lower(*given).compile().as_text()
                     found[f"{kind.name} {name}"] = text.count(" all-reduce(")
+    def local(grad):  # parameters that do not vary have gradients that do not
+        step = lambda p, x, y: jax.lax.pmean(grad(p, x, y), "d")
+        return jax.shard_map(step, mesh=mesh, in_specs=(P(), P("d"), P("d")), out_specs=P())
+
+    given = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in ((x, P("d")), (y, P("d")))]
+    whole = jax.tree.map(lambda w: jax.device_put(w, NamedSharding(mesh, P())), p)
+    with jax.set_mesh(mesh):
+        plain = jax.grad(lambda p, x, y: ((jax.numpy.tanh(x @ p["w1"]) @ p["w2"] - y) ** 2).mean())
+        ours = tg.value_and_grad(lambda p, x, y: ((np.tanh(x @ p["w1"]) @ p["w2"] - y) ** 2).mean())
+        slopes = jax.jit(local(lambda *given: ours(*given)[1]))(whole, *given)
+        expected = jax.jit(local(plain))(whole, *given)
+    for name in p:
+        np.testing.assert_allclose(slopes[name], expected[name], 1e-4, 1e-6)
     key, spread = jax.random.key(0), jax.device_put(x, NamedSharding(mesh, P("d")))
     np.testing.assert_allclose(
         tg.grad(dropped, 1, backend="jax")(key, spread), jax.grad(dropped, 1)(key, x), rtol=1e-6

@@ -89,7 +89,9 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
         given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
         with own_types():
             result = function(*given, **captures)
-        return _where_sound(*result) if looks else result
+        result, *outcomes = result if looks else (result,)
+        result = _summed(source, result, given, captures)
+        return _where_sound(result, *outcomes) if looks else result
 
     run.names = {"direct": function, "config": jax.config, "wide_types": wide_types}  # type: ignore[attr-defined]
     run.constant = constant  # type: ignore[attr-defined]
@@ -174,6 +176,34 @@ def _sharding_of(leaf: Any) -> Any:
     if traced and jax.sharding.AxisType.Explicit not in sharding.mesh.axis_types:
         return None  # nobody knows yet
     return sharding
+
+
+def _summed(source: Source, result: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+    """What a program returns, with gradients that are as much the same on all devices as JAX's.
+
+    Inside `jax.shard_map` a parameter that does not vary over an axis of the mesh has a gradient
+    that does not either: the sum of those of all devices.
+    """
+    frame = source.frame
+    if frame is None or not frame.alike or not frame.shape:
+        return result
+    names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
+    axes = {i: _varying(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+    leaves, structure = jax.tree.flatten(result)
+    numbers = jax.tree.leaves(_outputs(source, lambda i: i))
+    summed = [
+        jax.lax.psum(x, tuple(more)) if (more := _varying(x) - axes.get(i, _varying(x))) else x
+        for x, i in zip(leaves, numbers, strict=True)
+    ]
+    return structure.unflatten(summed)
+
+
+def _varying(leaf: Any) -> frozenset[Any]:
+    """The axes of a mesh over which a tracer inside `jax.shard_map` varies."""
+    aval = jax.typeof(leaf) if is_jax_tracer(leaf) else None
+    kind = getattr(aval, "manual_axis_type", None)  # before JAX 0.9 these are its `vma`
+    found = getattr(aval, "vma", frozenset()) if kind is None else kind.varying
+    return frozenset(found)
 
 
 def has_wide_types() -> bool:

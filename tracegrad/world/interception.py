@@ -397,6 +397,8 @@ def _of_jax(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return None
     found = jax_table.counterpart(callee, operands, keywords)
     if found is None:
+        if jax_table.is_public(callee):  # what it would say of a Tensor helps nobody
+            raise jax_table.refused(callee)
         return None
     own = instead(*found)
     return own if own is not None else lambda: stacked(*found)

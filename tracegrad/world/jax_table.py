@@ -25,14 +25,14 @@ from tracegrad.tensors.jax_updates import UpdatesAt, beside
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy import linalg, special
 from tracegrad.user_code.program_points import at_line
-from tracegrad.values.dispatch import is_jax_tracer
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.world import jax_random
 
 Function = Callable[..., Any]
 
 MODULES = (
     *("numpy", "numpy.linalg", "numpy.fft", "nn", "lax", "scipy.special", "scipy.linalg"),
-    "random",
+    *("random", "dtypes"),
 )
 """Modules of JAX of which there are counterparts, the public ones of a function first."""
 
@@ -60,7 +60,18 @@ def counterpart(callee: Any, operands: Operands, keywords: Keywords) -> Call | N
         return partial(_drawn, known[1], callee), operands, keywords
     if any(map(jax_random.is_key_within, (*operands, *keywords.values()))):
         raise refused(callee)
-    return None if function is None else _call(callee, function, operands, keywords)
+    if function is None:
+        return None
+    return _call(callee, function, tuple(map(_with_tensors, operands)), keywords)
+
+
+def _with_tensors(x: Any) -> Any:
+    """An operand with Tensors for the arrays that functions of JAX's have made."""
+    if type(x) in (list, tuple):
+        return type(x)(map(_with_tensors, x))
+    if STATE.trace is None or not is_jax_array(x):
+        return x
+    return STATE.trace.world.tensor_of_jax(x)
 
 
 def _updated(callee: Any, operands: Operands) -> Function | None:
@@ -271,6 +282,35 @@ def _argsort(a: Any, axis: int | None = -1, *, stable: bool = True) -> Any:
     return np.argsort(a, axis, stable=stable)
 
 
+def _result_type(*operands: Any, return_weak_type_flag: bool = False) -> Any:
+    """What JAX says of the dtypes alone."""
+    of = sys.modules["jax"].dtypes.result_type
+    given = [x.dtype if type(x) is Tensor else x for x in operands]
+    return of(*given, return_weak_type_flag=return_weak_type_flag)
+
+
+def _elu(x: Any, alpha: Any, scale: Any = 1.0) -> Any:
+    return scale * np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x)))
+
+
+def _relu6(x: Any) -> Any:
+    return np.minimum(np.maximum(x, 0), 6.0)
+
+
+def _glu(x: Any, axis: int = -1) -> Any:
+    half, gate = np.split(x, 2, axis)
+    return half / (1 + np.exp(-gate))
+
+
+def _standardize(
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5
+) -> Any:
+    mean = x.mean(axis, keepdims=True) if mean is None else mean
+    if variance is None:
+        variance = np.mean(np.square(x), axis, keepdims=True) - np.square(mean)
+    return (x - mean) / np.sqrt(variance + epsilon)
+
+
 def _softmax(x: Any, axis: Any = -1) -> Any:
     return special.TABLE["softmax"](x, axis=axis)
 
@@ -301,6 +341,20 @@ _OTHERWISE: dict[tuple[str, str], Function | None] = {
     ("nn", "log_softmax"): _log_softmax,
     ("nn", "logsumexp"): special.TABLE["logsumexp"],
     ("nn", "tanh"): np.tanh,
+    ("nn", "log_sigmoid"): lambda x: -np.logaddexp(-x, 0.0),
+    ("nn", "mish"): lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
+    ("nn", "celu"): lambda x, alpha=1.0: np.where(
+        x > 0, x, alpha * np.expm1(np.where(x > 0, 0.0, x) / alpha)
+    ),
+    ("nn", "selu"): lambda x: _elu(x, 1.6732632423543772, 1.0507009873554805),
+    ("nn", "relu6"): _relu6,
+    ("nn", "hard_tanh"): lambda x: np.where(x > 1, 1.0, np.where(x < -1, -1.0, x)),
+    ("nn", "hard_sigmoid"): lambda x: _relu6(x + 3.0) / 6.0,
+    ("nn", "hard_silu"): lambda x: x * (_relu6(x + 3.0) / 6.0),
+    ("nn", "glu"): _glu,
+    ("nn", "standardize"): _standardize,
+    ("dtypes", "result_type"): _result_type,
+    ("dtypes", "issubdtype"): lambda a, b: sys.modules["jax"].dtypes.issubdtype(a, b),
     ("lax", "stop_gradient"): stop_gradient,
     ("lax", "neg"): np.negative,
     ("lax", "rsqrt"): lambda x: 1.0 / np.sqrt(x),

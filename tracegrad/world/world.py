@@ -144,10 +144,10 @@ class World(Variables, Sequences):
 
     def _stand_in(self, array: Any, numbers: np.ndarray, text: str) -> Tensor:
         """The Tensor of these numbers that the function has for an array from outside, an input."""
-        known = self._stand_ins.get(id(array))
-        if known is None:
-            self._sources[id(array)] = (array, text)
-            self._arrays.append(array)
+        if (known := self._stand_ins.get(id(array))) is None:
+            if text:  # else the function has made it
+                self._sources[id(array)] = (array, text)
+                self._arrays.append(array)
             value = self.trace.capture(array, self.trace.origin())
             known = self._stand_ins[id(array)] = wrap(numbers, (self.trace, value))
             self.stands_for(known, array)
@@ -156,8 +156,8 @@ class World(Variables, Sequences):
 
     def tensor_of_jax(self, array: Any) -> Any:
         """The Tensor for an array that a function of JAX's has made, if it holds numbers."""
-        numbers = self.trace and self.trace.numbers_of(array, text := "an array of JAX")
-        return array if numbers is None else self._stand_in(array, numbers, text)
+        numbers = self.trace and self.trace.numbers_of(array, "an array of JAX")
+        return array if numbers is None else self._stand_in(array, numbers, "")
 
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""
