@@ -13,7 +13,7 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, wraps
@@ -609,11 +609,17 @@ class Graph:
         for block in inner_blocks(node):
             yield from self.reads_in(block)
 
-    def reads_in(self, block: Block) -> Iterator[Value]:
-        """What the nodes of a block read, and what it returns."""
-        for node in block.nodes:
-            yield from self.reads(node)
-        yield from block.outputs
+    def reads_in(self, block: Block) -> Collection[Value]:
+        """What the nodes of a block read, and what it returns, each value once."""
+        found = self._reads_in.get(block)
+        if found is None:
+            values = [value for node in block.nodes for value in self.reads(node)]
+            found = self._reads_in[block] = tuple(dict.fromkeys([*values, *block.outputs]))
+        return found
+
+    @cached_property
+    def _reads_in(self) -> dict[Block, tuple[Value, ...]]:
+        return {}
 
     def constant(self, value: Value) -> Constant | None:
         """The constant behind a value, or None."""

@@ -154,11 +154,25 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
         older.remove(target)
     if any(owner[a] is value for head in older for p in head.parameters for a in graph.given[p]):
         return False  # a parameter shows it: maybe the one that it is handed to
-    if any(owner[read] is value for inner in edge.later for read in graph.reads_in(inner)):
+    if any(value in _owners_read(graph, inner) for inner in edge.later):
         return False
     if isinstance(target, Join):
         return edge.turns <= turns_of(graph)[value]
     if isinstance(node, Again):
         return True  # the next turn reads nothing that this one made
-    reads = (read for inner in node.blocks for read in graph.reads_in(inner))
-    return edge.turns <= turns_of(graph)[value] and all(owner[read] is not value for read in reads)
+    if not edge.turns <= turns_of(graph)[value]:
+        return False
+    return all(value not in _owners_read(graph, inner) for inner in node.blocks)
+
+
+def _owners_read(graph: Graph, block: Block) -> frozenset[Value]:
+    """The owners of the memory that is read in a block."""
+    known = _owners_by_block(graph)
+    if block not in known:
+        known[block] = frozenset(graph.owner[value] for value in graph.reads_in(block))
+    return known[block]
+
+
+@once_for_each_graph
+def _owners_by_block(graph: Graph) -> dict[Block, frozenset[Value]]:
+    return {}
