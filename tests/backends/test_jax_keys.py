@@ -154,3 +154,14 @@ def test_what_is_refused():
         compiled(lambda k: k * 2)(key)
     with pytest.raises(TypeError, match="no axes"):
         compiled(lambda k: len(k))(key)
+
+
+def test_keys_that_are_folded_stay_a_loop():
+    def f(key, x):
+        for i in range(40):
+            x = x + random.normal(random.fold_in(key, i), x.shape)
+        return x
+
+    compiled = tg.compile(f, backend="jax")
+    assert_as_jax(compiled(random.key(0), X), f(random.key(0), X))
+    assert "fori_loop" in compiled.source(random.key(0), X)

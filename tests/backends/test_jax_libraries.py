@@ -398,3 +398,33 @@ def test_what_a_model_keeps_is_refused():
     with pytest.raises(TracegradError):
         tg.grad(counting)(model, X, Y)
     assert float(model.seen[...]) == 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_nnx_modules_with_generators(backend):
+    """Their counts and keys have no gradient, as in nnx."""
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Noisy(nnx.Module):
+        def __init__(self, rngs):
+            self.w = nnx.Param(jnp.linspace(-1.0, 1.0, 12).reshape(4, 3))
+            self.rngs = rngs
+
+        def __call__(self, x, key):
+            return jnp.where(jax.random.bernoulli(key, 0.5, (8, 3)), x @ self.w[...], 0.0)
+
+    def loss(model, x, key):
+        return jnp.sum(model(x, key) ** 2)
+
+    model, x, key = Noisy(nnx.Rngs(0)), jnp.linspace(0.0, 1.0, 32).reshape(8, 4), jax.random.key(1)
+    value, slopes = nnx.value_and_grad(loss)(model, x, key)
+
+    @nnx.jit
+    def step(model, x, key):
+        value, slopes = tg.value_and_grad(loss, backend=backend)(model, x, key)
+        return value, nnx.state(slopes, nnx.Param)
+
+    for found, found_slopes in (step(model, x, key), tg.value_and_grad(loss)(model, x, key)):
+        np.testing.assert_allclose(found, value, rtol=1e-5)
+        (w_bar,) = jax.tree.leaves(nnx.state(found_slopes, nnx.Param))
+        np.testing.assert_allclose(w_bar, jax.tree.leaves(slopes)[0], rtol=1e-5)

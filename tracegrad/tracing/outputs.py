@@ -30,7 +30,9 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
 from tracegrad.user_code.unread_parameters import unread_parameters
 from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer, is_numeric
+from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import (
+    Child,
     Item,
     Path,
     Step,
@@ -240,9 +242,13 @@ def is_carried(leaf: Leaf) -> bool:
     """A setting among arrays: a string, an object, a flag or whole number that has a name.
 
     It has no gradient, None stands in its place. A whole number in a list of floats is one that
-    somebody forgot to write as a float.
+    somebody forgot to write as a float. So are counts and keys that a class holds which only JAX
+    can take apart (an nnx module's `Rngs`).
     """
-    return not leaf.traced and may_be_carried(leaf.path, leaf.value)
+    if not leaf.traced:
+        return may_be_carried(leaf.path, leaf.value)
+    of_class = any(isinstance(step, Child) and step.type is not Key for step in leaf.path)
+    return of_class and kind(str((*leaf.kind, "")[1])) in ("bool", "int")
 
 
 def may_be_carried(path: Path, value: Any) -> bool:
