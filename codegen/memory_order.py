@@ -68,6 +68,8 @@ def _is_dense(graph: Graph, call: Call, known: Ordered) -> bool:
         return operands[0] in known.dense
     if Trait.CONTIGUOUS in traits:
         return True
+    if Trait.TOTAL in traits:  # the axes that are left lie as they did
+        return call.results[0].type.ndim <= 1 or operands[0] in known.dense
     if call.memory is Trait.VIEW:
         return Trait.KEEPS_ORDER in traits and operands[0] in known.dense and _is_one_part(call)
     if call.memory is not None:

@@ -12,16 +12,19 @@ VECTORS = (
     *("{A} @ {v}", "{v} @ {A}", "{A}.T @ {w}", "x[t]", "{A}[0]", "{A}[:, 1]", "x[t] * {s}"),
     *("np.maximum({v}, 0.25)", "np.where({v} > {w}, {v}, {s})", "np.zeros(n)", "{v} - {v}.sum()"),
     *("np.log1p({v} * {v})", "np.cos(x[t, 0] * {v})", "{v}**2", "{v} + 1.5", "({A} @ {B}) @ {v}"),
-    "np.exp({A}[:, 0] - 1.0)",
+    *("np.exp({A}[:, 0] - 1.0)", "{A}.sum(axis=0)", "{A}.sum(axis=1)", "{v} - {v}.max()"),
+    *("{v} / (np.linalg.norm({w}) + 1.0)", "np.full(n, {s})", "np.array([{s}] * 2)[0] * {v}"),
 )
 NUMBERS = (
     *("{v}.sum()", "np.sum({v} * {w})", "{v} @ {w}", "{v}[0]", "{A}[0, 1]", "0.5 * {s} + x[t, 1]"),
+    *("{v}.max()", "{A}.min()", "({v} > {w}).sum() * {s}", "np.linalg.norm({v})"),
     *("np.log({s} * {s} + 1.0)", "({A} * {B}).sum()", "np.tanh({s})", "{v} @ {A} @ {w}", "{v}[-1]"),
     *("{s} / ({v}.sum() ** 2 + 1.0)", "np.sum(np.exp(-{A} * {A}))", "float(t) * 0.01 + {s}"),
 )
 MATRICES = (
     *("np.outer({v}, {w})", "{A} @ {B}", "{A}.T @ {B}", "{A} @ {A}.T", "{A} + {B}.T", "{A} * {s}"),
     *("{v}[:, None] * {w}", "{v}[:, None] + {A}", "{A} - {w}", "np.eye(n) * {s}", "np.tanh({A})"),
+    *("{A} - {A}.sum(axis=0, keepdims=True)", "{A} / (1.0 + {A}.sum(axis=1, keepdims=True) ** 2)"),
     *("{A} / (1.0 + {s} * {s})", "{A} @ {B} @ {A}.T", "{A} * {B} - {v}", "np.zeros((n, n)) + {s}"),
 )
 WRITES = (

@@ -70,6 +70,13 @@ def _shown_text(attributes: Mapping[str, object]) -> Spelling:
     return spell(("x[index]" if index.items else "x") + (".T" if attributes["turned"] else ""))
 
 
+def _rows_text(attributes: Mapping[str, object]) -> Spelling:
+    index, helper = attributes["index"], attributes["helper"]
+    assert isinstance(index, Subscript)
+    part = "[index]" if index.items else ""
+    return spell(f"out = x.copy()\n{helper}(a, out{part})", f"{helper}(a, x{part})")
+
+
 def _into_text(attributes: Mapping[str, object]) -> Spelling:
     names = ", ".join("ab"[: int(str(attributes["count"]))])
     call = f"{attributes['helper']}({names}, "
@@ -92,13 +99,32 @@ TWO = Op(
     attributes={"helper": ..., "count": 2},
     traits=frozenset({Trait.UPDATE}),
 )
+GROWN = Op(
+    "grown",
+    ("x", "k"),
+    _like_first,
+    {"numpy": spell("out = with_row(x, k)", "x = with_row(x, k)")},
+    attributes={"helper": "with_row"},
+    traits=frozenset({Trait.UPDATE}),
+)
+"""An array that has a row k: the same, or a longer one with the same rows."""
+
+ROWS = Op(
+    "rows",
+    ("x", "a", "*places"),
+    _like_first,
+    {"numpy": lambda attributes: _rows_text(attributes)},
+    attributes={"index": ..., "helper": ...},
+    traits=frozenset({Trait.UPDATE}),
+)
 TOTAL = Op(
     "total",
     ("a",),
     lambda sizes, a, *, helper: ArrayType(a.dtype),
-    {"numpy": spell("sum_of(a)")},
+    {"numpy": lambda attributes: spell(f"{attributes['helper']}(a)")},
     attributes={"helper": "sum_of"},
 )
+ROOT = Op("root", ("x",), lambda sizes, x: x, {"numpy": spell("np.sqrt(x)")})
 DOT = Op(
     "dot",
     ("a", "b"),

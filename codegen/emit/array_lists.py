@@ -1,6 +1,6 @@
 """Lists of small arrays that turns append to, as arrays that have a row for each.
 
-How many rows there are must be known before the loop: it counts its turns, and each appends one.
+Each turn appends one. Where nobody knows before how many turns a loop makes, the array grows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from codegen.sizes import Dim, Size
 from codegen.types import LIST, ArrayType
 
 COPIED = "x[index].copy()"
+REPEATED = "np.broadcast_to(x, shape)"
+FEW = 16
+"""Rows that there are at first, where nobody knows how many there will be."""
+
 NEW, APPEND, ITEM = "[*values]", "saved + [value]", "saved[k]"
 
 
@@ -32,6 +36,7 @@ class Saved:
     rows: Dim = 0
     order: tuple[int, ...] = ()
     root: Value | None = None
+    grows: bool = False  # nobody knows before how many turns there are
 
     @property
     def values(self) -> list[Value]:
@@ -106,8 +111,8 @@ def _check(graph: Graph, saved: Saved, users: Sequence[Node]) -> None:
     if len(kinds) != 1 or others or LIST in [v.type for v in saved.values]:
         raise UnspokenError("a list of arrays")
     first = len(saved.created.operands)
-    saved.rows = first
     if saved.loop is None:
+        saved.rows = first
         return
     assert saved.parameter is not None
     at = saved.loop.parameters.index(saved.parameter)
@@ -124,17 +129,28 @@ def _check(graph: Graph, saved: Saved, users: Sequence[Node]) -> None:
     known = {saved.parameter, saved.created.results[0], *results}
     if any(v in known for end in ends(graph.block) for v in end.outputs):
         raise UnspokenError("a list that is returned")
-    saved.rows = sz.add(first, turns_of(graph, saved.loop))
+    turns: Dim = FEW
+    try:
+        turns = turns_of(graph, saved.loop, first)
+    except UnspokenError:
+        saved.grows = True
+    saved.rows = sz.add(first, turns)
 
 
-def turns_of(graph: Graph, loop: Loop) -> Dim:
-    """How many turns a loop makes at most."""
+def turns_of(graph: Graph, loop: Loop, first: int) -> Dim:
+    """How many turns a loop makes at most, where the number of each tells its row.
+
+    That of the first turn is `first`.
+    """
     counter = loop.counter
     if counter is None or abs(counter.step) != 1:
         raise UnspokenError("a loop whose turns nobody counts before")
+    known = isinstance(graph.constant(counter.start), Constant)
+    if not (known if counter.step == 1 else first == 0):
+        raise UnspokenError("rows of turns that begin anywhere")
     start, stop = (length_of(graph, v) for v in (counter.start, counter.stop))
-    first, last = (start, stop) if counter.step == 1 else (stop, start)
-    return sz.add(last, sz.mul((-1, first)))
+    low, high = (start, stop) if counter.step == 1 else (stop, start)
+    return sz.add(high, sz.mul((-1, low)))
 
 
 def length_of(graph: Graph, value: Value) -> Dim:

@@ -11,7 +11,7 @@ from functools import partial
 
 from codegen.emit import array_calls as ac
 from codegen.emit.array_calls import made
-from codegen.emit.array_lists import COPIED, ITEM, find_lists, note_order_of_rows, text_of
+from codegen.emit.array_lists import COPIED, ITEM, REPEATED, find_lists, note_order_of_rows, text_of
 from codegen.emit.array_units import Shape, Straight, Unit
 from codegen.emit.elements import Given, Literal, Step, UnspokenError
 from codegen.emit.places import Axis, Item, Place, index_of, turns_axes
@@ -36,6 +36,10 @@ from codegen.types import LIST, ArrayType, weak
 def is_array(value: Value) -> bool:
     """Whether a value has axes, and is no list."""
     return bool(value.type.shape) and value.type != LIST
+
+
+def _same(place: Place, _: Place) -> Place:
+    return place
 
 
 class Room:
@@ -87,6 +91,10 @@ class Room:
                 self.shows[result] = node.operands[0], Place.turned, ()
             elif text_of(node) == ITEM:
                 self._show_row(node)
+            elif text_of(node) == REPEATED:
+                place = Place(node.operands[0], (), result.type.ndim)
+                self.shows[result] = result, partial(_same, place), node.operands
+                self.places[result] = place
             elif index is not None and text_of(node) != COPIED:
                 numbers = tuple(v for v in index[1] if isinstance(v, Value))
                 show = partial(Place.at, index=index[0], operands=index[1])
@@ -101,7 +109,7 @@ class Room:
         axes = tuple(Axis(axis) for axis in saved.order)
         place = Place(saved.root, (row, *axes), saved.type.ndim)
         result = call.results[0]
-        self.shows[result] = result, lambda _: place, (call.operands[1],)
+        self.shows[result] = result, partial(_same, place), (call.operands[1],)
         self.places[result] = place
 
     # -- places ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from codegen.emit import array_calls as ac
 from codegen.emit.array_calls import made
 from codegen.emit.array_room import Room
 from codegen.emit.array_units import Entry, Index, Nest, Shape
-from codegen.emit.elements import FLOATS, Given, Literal, Operand, Step
+from codegen.emit.elements import FLOATS, Given, Literal, Operand, Step, UnspokenError
 from codegen.emit.places import Axis, Item, Place
 from codegen.ir import Call, Constant, Node, Op, Origin, Trait, Value
 from codegen.spelling import Spelling
@@ -68,7 +68,9 @@ class Elements:
                 return self.at(self.room.places[x], self.shape)
 
     def at(self, place: Place, dims: Shape) -> Value:
-        """The element of an array, whose axes of length 1 are repeated."""
+        """The element of an array, whose axes of length 1 are repeated, or a number."""
+        if not place.root.type.shape:
+            return place.root
         return self._read(place.root, self._items(place, dims))
 
     def _read(self, root: Value, items: Sequence[Item]) -> Value:
@@ -102,6 +104,19 @@ class Elements:
         shown = ac.shown(place, type_, self.origin.named(None))
         array = self._add(shown) if shown else place.root
         return self._add(made(ac.TOTAL, (array,), type_, self.origin.named(None)))
+
+    def add_rows(self, place: Place, part: Place, x: Value, origin: Origin) -> None:
+        """Writes the sums along the first axis of a part of an array."""
+        shown = ac.shown(part, ArrayType(x.type.dtype, x.type.shape), self.origin.named(None))
+        array = self._add(shown) if shown else part.root
+        order = [item for item in place.items if not isinstance(item, Axis)]
+        if [*order, *place.axes] != [*place.items]:
+            raise UnspokenError("a part of an array")
+        index, operands = ac.subscript(order)
+        root, named = place.root, origin.named(place.root.origin.name, True)
+        operands = [root, array, *operands]
+        helper = "sum_of_rows"
+        self._add(made(ac.ROWS, operands, root.type, named, index=index, helper=helper))
 
     def compute(self, step: Step, origin: Origin) -> Value:
         """What a step computes."""

@@ -24,7 +24,7 @@ from functools import partial
 
 from codegen.emit import array_calls as ac
 from codegen.emit.array_calls import made
-from codegen.emit.array_lists import APPEND, COPIED, ITEM, NEW, text_of
+from codegen.emit.array_lists import APPEND, COPIED, ITEM, NEW, REPEATED, Saved, text_of
 from codegen.emit.array_room import Room, is_array
 from codegen.emit.array_units import Entry, Index, Nest, Shape, Straight, Unit
 from codegen.emit.buffer_versions import with_versions
@@ -69,7 +69,13 @@ UPDATES = {
 """Calls that write to places of an array, and what they do to what is there."""
 
 FILLED = {"np.zeros(shape, dtype=dtype)": 0.0, "np.ones(shape, dtype=dtype)": 1.0}
-FULL = ("np.full(shape, value, dtype=dtype)", "np.broadcast_to(x, shape)")
+FULL = "np.full(shape, value, dtype=dtype)"
+EXTREMES = {
+    f"x.{name}(axis=axis, keepdims=keepdims, initial=initial)": f"{name}_of"
+    for name in ("max", "min")
+}
+STACK = "np.stack(arrays, axis=axis)"
+NORM = "np.linalg.norm(x, axis=axis, keepdims=keepdims)"
 EYE = "np.eye(rows, k=k, dtype=dtype)"
 PUT = "out = np.zeros(shape, dtype=dtype)\nout[index] = ct"
 
@@ -78,23 +84,33 @@ def speaks_of_arrays(graph: Graph, node: Node) -> bool:
     """Whether a kernel may contain a call that makes or reads arrays."""
     if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
         return False
+    if Trait.UNSET in node.op.traits:
+        return True
     text = text_of(node)
     arrays = [v.type for v in (*node.operands, *node.results) if v.type.shape]
     if any(type.dtype not in (*FLOATS, "int64", "bool", "list") for type in arrays):
         return False
     if text in (NEW, APPEND, ITEM, EYE, PUT, *UPDATES, *FILLED):
         return True
-    if text in FULL:
+    if text in (FULL, REPEATED):
         return not node.operands[0].type.shape
+    if text == STACK:
+        return not arrays[1:] and len({v.type.dtype for v in (*node.operands, *node.results)}) == 1
+    if text == NORM:
+        whole = dict(node.attributes).get("axis") is None and not node.results[0].type.shape
+        return whole and arrays[0].ndim == 1 and arrays[0].dtype in FLOATS
     if turns_axes(node) or index_of(node, graph) is not None:
         return True
     if Trait.TOTAL in node.op.traits:
         attributes = dict(node.attributes)
         whole = attributes.get("axis") is None and not attributes.get("keepdims")
-        along = arrays[0].ndim == 2 and attributes.get("axis") in (0, 1)
-        along = along and not attributes.get("keepdims")
+        along = arrays[0].ndim in (2, 3) and type(attributes.get("axis")) is int
         one = arrays[0].dtype == node.results[0].type.dtype and arrays[0].dtype in FLOATS
-        return one and (whole or along)
+        return (one and (whole or along)) or (arrays[0].dtype == "bool" and whole)
+    if text in EXTREMES:
+        attributes = dict(node.attributes)
+        whole = [attributes.get(name) for name in ("axis", "initial")] == [None, None]
+        return whole and not attributes.get("keepdims") and arrays[0].dtype in FLOATS
     if text in ("a @ b", "np.outer(a, b)"):
         return {v.type.dtype for v in (*node.operands, *node.results)} in [{d} for d in FLOATS]
     if Trait.ELEMENTWISE not in node.op.traits or not node.results[0].type.shape:
@@ -123,6 +139,8 @@ class Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.room = Room(graph)
+        self.unset: set[Value] = set()  # what some paths hand on that they have no array for
+        self.turns: dict[object, Value] = {}  # how many turns loops have made, by label
 
     # -- the whole ------------------------------------------------------------------------------
 
@@ -158,7 +176,7 @@ class Lowering:
             case Again() as again:
                 head = self.room.heads[again.label]
                 entries += self._moves(head.parameters, again.arguments, again.origin)
-                entries.append(replace(again, arguments=self._carried(head, again.arguments)))
+                entries += self._again(again)
             case None:
                 pairs = [(v, self._result(entries, v)) for v in dict.fromkeys(outputs)]
                 found = dict(pairs)
@@ -173,9 +191,23 @@ class Lowering:
         return tuple(v for p, v in pairs if not is_array(p) and p not in self.room.lists)
 
     def _loop(self, loop: Loop) -> Loop:
+        """A loop whose arrays are no parameters; one counts its turns, where rows need that."""
+        lists = [self.room.lists[p] for p in loop.parameters if p in self.room.lists]
+        parameters, arguments = self._carried(loop), self._carried(loop, loop.arguments)
+        if any(saved.grows for saved in lists):
+            turn = self.turns[loop.label] = Value(weak("int"), Origin("turn"))
+            parameters, arguments = (*parameters, turn), (*arguments, self.room.zero)
         blocks = tuple(map(self._block, loop.blocks))
-        arguments = self._carried(loop, loop.arguments)
-        return replace(loop, parameters=self._carried(loop), arguments=arguments, blocks=blocks)
+        return replace(loop, parameters=parameters, arguments=arguments, blocks=blocks)
+
+    def _again(self, again: Again) -> list[Entry]:
+        """The next turn, with what stays a parameter."""
+        carried = self._carried(self.room.heads[again.label], again.arguments)
+        if again.label not in self.turns:
+            return [replace(again, arguments=carried)]
+        one = self.room.number_at_top(1)
+        call = made(ac.PLUS, (self.turns[again.label], one), weak("int"), Origin("turn", True))
+        return [call, replace(again, arguments=(*carried, *call.results))]
 
     def _result(self, entries: list[Entry], value: Value) -> Value:
         """What is returned for an output: an array of its own."""
@@ -229,6 +261,10 @@ class Lowering:
             self._add_alone(straight, node, lambda: [node])
         elif node.results[0] in self.room.shows:
             pass  # it is read where it lies
+        elif Trait.UNSET in node.op.traits:
+            self.unset.update(node.results)
+        elif text in EXTREMES:
+            self._add_alone(straight, node, partial(self._extreme, node, EXTREMES[text]))
         elif text == COPIED and is_array(node.results[0]):
             self._read_copy(straight, node)
         elif (index := index_of(node, self.graph)) is not None:
@@ -242,6 +278,11 @@ class Lowering:
         elif text == "a @ b":
             unit = self._add_alone(straight, node, partial(self._product, straight, node))
             unit.value = node.results[0] if is_array(node.results[0]) else None
+        elif text == STACK:
+            unit = self._add_alone(straight, node, partial(self._stack, node))
+            unit.value = node.results[0]
+        elif text == NORM:
+            self._add_alone(straight, node, partial(self._norm, node))
         elif text == "np.outer(a, b)":
             self._read_outer(straight, node)
         elif text in UPDATES:
@@ -249,7 +290,7 @@ class Lowering:
         elif text in FILLED:
             number = Literal(FILLED[text], ArrayType(node.results[0].type.dtype))
             self._read_steps(straight, node, _same(number))
-        elif text in FULL:
+        elif text == FULL:
             x = given(self.graph, node.operands[0])
             if x.type.dtype != node.results[0].type.dtype:
                 raise UnspokenError("a number of another dtype")
@@ -388,32 +429,44 @@ class Lowering:
                 place = Place(saved.root, (k, *axes), value.type.ndim)
                 self._add_row(straight, value, place, value.origin, (value, "row", k))
             return True
-        index, node, numbers = self._row_of_turn(saved.loop, len(saved.created.operands))
-        for number in (node,) if node else ():
-            self._add_alone(straight, number, partial(list, [number]))
+        index, node = self._row_of_turn(saved)
+        keys: list[object] = []
+        if node is not None:
+            self._add_alone(straight, node, partial(list, [node]))
+            keys += node.results
+        if saved.grows:
+            assert isinstance(index, Value)
+            origin = Origin(saved.root.origin.name, True)
+            grown = made(ac.GROWN, (saved.root, index), saved.root.type, origin, helper="with_row")
+            keys.append(grown)
+            reads = {key: False for key in self._waits(straight, index)}
+            straight.add(Unit((grown,), reads, origin, entries=partial(list, [grown])))
         place = Place(saved.root, (index, *axes), saved.type.ndim)
         value = call.operands[1]
-        self._add_row(straight, value, place, value.origin, result, numbers)
+        self._add_row(straight, value, place, value.origin, result, keys)
         return True
 
-    def _row_of_turn(
-        self, loop: Loop | None, first: int
-    ) -> tuple[Item, Call | None, tuple[Value, ...]]:
-        """The row of a turn: its index, counted from the first."""
-        assert loop is not None and loop.counter is not None
+    def _row_of_turn(self, saved: Saved) -> tuple[Item, Call | None]:
+        """The row of a turn, and the call that computes it, if one does."""
+        loop, first = saved.loop, len(saved.created.operands)
+        assert loop is not None
         counter = loop.counter
-        start = self.graph.constant(counter.start)
-        if counter.step == 1 and isinstance(start, Constant) and type(start.value) is int:
+        if saved.grows:
+            turn, by = self.turns[loop.label], first
+        else:
+            assert counter is not None
+            turn = counter.index
+            start = self.graph.constant(counter.start)
+            if counter.step == -1:
+                call = made(ac.MINUS, (counter.start, turn), weak("int"))
+                return call.results[0], call
+            assert isinstance(start, Constant) and isinstance(start.value, int)
             by = first - start.value
-            if by == 0:
-                return counter.index, None, ()
-            op, operands = (ac.PLUS, counter.index) if by > 0 else (ac.MINUS, counter.index)
-            call = made(op, (operands, self.room.number_at_top(abs(by))), weak("int"))
-            return call.results[0], call, call.results
-        if counter.step != -1 or first:
-            raise UnspokenError("rows of turns that begin anywhere")
-        call = made(ac.MINUS, (counter.start, counter.index), weak("int"))
-        return call.results[0], call, call.results
+        if by == 0:
+            return turn, None
+        op = ac.PLUS if by > 0 else ac.MINUS
+        call = made(op, (turn, self.room.number_at_top(abs(by))), weak("int"))
+        return call.results[0], call
 
     def _add_row(
         self,
@@ -422,15 +475,17 @@ class Lowering:
         place: Place,
         origin: Origin,
         key: object,
-        numbers: Sequence[Value] = (),
+        waits: Sequence[object] = (),
     ) -> None:
         """A unit that copies an array to a row."""
+        if value in self.unset:
+            return
         shape = self.room.dims(value)
         step = straight.steps.get(value)
         x: Operand = step or Given(value)
         each = step is not None
         reads: dict[object, bool] = {key: each for key in self._waits(straight, value)}
-        reads |= dict.fromkeys(numbers, False)
+        reads |= dict.fromkeys(waits, False)
         straight.add(Unit((key,), reads, origin, shape, row=(place, x)))
 
     def _read_update(self, straight: Straight, call: Call, symbol: str) -> None:
@@ -523,19 +578,46 @@ class Lowering:
         array = self._shown(entries, call.operands[0], flat=True)
         result, axis = call.results[0], dict(call.attributes).get("axis")
         if not is_array(result):
-            total = made(ac.TOTAL, (array,), result.type)
+            helper = "count_of" if call.operands[0].type.dtype == "bool" else "sum_of"
+            total = made(ac.TOTAL, (array,), result.type, helper=helper)
             return [*entries, replace(total, results=call.results)]
-        out = self.room.place(result)
-        if axis == 0:
-            name = out.root.origin.name
-            origin = result.origin.named(name, True)
-            helper = "sum_of_rows"
-            call = made(ac.ONE, (out.root, array), out.root.type, origin, helper=helper)
-            return [*entries, call]
-        writer = Elements(self.room, self.room.dims(result), result.origin)
-        row = self.room.place(call.operands[0]).at((Slot(0),), writer.indices)
-        writer.store(out, writer.total(row, result.type.dtype), result.origin)
-        return [*entries, writer.nest()]
+        x, out, last = call.operands[0], self.room.place(result), call.operands[0].type.ndim - 1
+        assert isinstance(axis, int)
+        if dict(call.attributes).get("keepdims"):
+            out = out.at((*[slice(None)] * axis, 0), ())
+        before = self.room.dims(x)[:axis]
+        writer = Elements(self.room, before, result.origin)
+        slots = tuple(Slot(k) for k in range(axis))
+        part = self.room.place(x).at(slots, writer.indices)
+        if axis == last:
+            writer.store(out, writer.total(part, result.type.dtype), result.origin)
+        else:
+            writer.add_rows(out.at(slots, writer.indices), part, x, result.origin)
+        return [*entries, *writer.entries()] if before else writer.entries()
+
+    def _extreme(self, call: Call, helper: str) -> list[Entry]:
+        """The largest or the smallest element."""
+        entries: list[Entry] = []
+        array = self._shown(entries, call.operands[0], flat=True)
+        found = made(ac.TOTAL, (array,), call.results[0].type, helper=helper)
+        return [*entries, replace(found, results=call.results)]
+
+    def _norm(self, call: Call) -> list[Entry]:
+        """The length of a vector, as NumPy computes it."""
+        entries: list[Entry] = []
+        array, result = self._shown(entries, call.operands[0]), call.results[0]
+        dot = made(ac.DOT, (array, array), result.type, result.origin.named(None))
+        root = made(ac.ROOT, dot.results, result.type)
+        return [*entries, dot, replace(root, results=call.results)]
+
+    def _stack(self, call: Call) -> list[Entry]:
+        """A vector of numbers."""
+        root = self.room.place(call.results[0]).root
+        writer = Elements(self.room, (), call.results[0].origin)
+        for k, value in enumerate(call.operands):
+            x = writer.element(given(self.graph, value))
+            writer.store(Place(root, (k,), 0), x, call.results[0].origin)
+        return writer.entries()
 
     def _put(self, call: Call) -> list[Entry]:
         """Zeros, but for what is written to some places."""
@@ -588,7 +670,7 @@ class Lowering:
             call = self.graph.producer.get(at)
             if at in self.graph.given:
                 waiting += self.graph.given[at]
-            elif at in self.room.shows and isinstance(call, Call):
+            elif isinstance(call, Call) and text_of(call) == ITEM:
                 waiting += self.room.lists[call.operands[0]].values
             else:
                 found.add(at)
@@ -657,7 +739,7 @@ class Lowering:
         """Copies what parameters are given to their arrays, all at once."""
         moves = []
         for parameter, argument in zip(parameters, arguments, strict=True):
-            if not is_array(parameter):
+            if not is_array(parameter) or argument in self.unset:
                 continue
             target, source = self.room.places[parameter], self.room.place(argument)
             if source != target:

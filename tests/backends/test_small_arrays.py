@@ -176,7 +176,50 @@ def summed_pairwise(x, w, m):
     return s
 
 
+def bodies(x, w, m):
+    """Arrays of three axes, summed along one."""
+    places, speeds = x[:4], x[4:8]
+    for _ in range(30):
+        apart = places[:, None] - places[None]
+        squares = (apart * apart).sum(axis=2) + 0.1
+        pulls = apart / (squares * np.sqrt(squares))[:, :, None]
+        speeds = speeds - 0.01 * pulls.sum(axis=1) + 0.01 * pulls.sum(axis=0)
+        places = places + 0.1 * speeds * w
+    return (places * places).sum()
+
+
+def of_numbers(x, w, m):
+    """An array made of numbers in each turn."""
+    u = np.array([w[0], x[0, 0], 0.5 * w[0]])
+    for _ in range(50):
+        change = np.array([u[1] - u[0], u[0] * (1.0 - u[2]) - u[1], u[0] * u[1] - 2.0 * u[2]])
+        u = u + 0.02 * change
+    return u @ u
+
+
+def softmax(x, w, m):
+    p = w
+    for t in range(len(x)):
+        z = np.exp(p * x[t] - (p * x[t]).max())
+        p = 0.5 * p + z / z.sum() - m.sum(axis=1) * 0.1
+    return p.min()
+
+
+def adaptive(x, w, m):
+    """Nobody knows before how many turns there are, whose arrays are kept."""
+    t, h, y = 0.0, 0.01, w
+    while t < 1.0:
+        slope = np.sin(y) - y + x[0]
+        other = slope - h * slope * np.tanh(y)
+        if np.abs(h * (other - slope)).sum() < 1e-2:
+            y, t, h = y + 0.5 * h * (slope + other), t + h, h * 1.2
+        else:
+            h = h * 0.5
+    return y @ y
+
+
 CASES = (
+    *(bodies, of_numbers, softmax, adaptive),
     *(leapfrog, kalman, hidden_markov, kept_transposed, products_with_their_own_transposes),
     *(exchanged, rows_and_columns, written, parted, left, nested, masked, summed_pairwise),
 )
@@ -192,16 +235,10 @@ def first(f, **options):
     return tg.value_and_grad(f, argnums=(1, 2), **options)
 
 
-def second(f, **options):
-    def squares(x, w, m):
-        return sum((g * g).sum() for g in tg.grad(f, argnums=(1, 2))(x, w, m))
-
-    return tg.value_and_grad(squares, argnums=(1, 2), **options)
-
-
 every_case = pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @every_case
 def test_values_have_numpys_bits(f, dtype, kernels):
@@ -212,7 +249,7 @@ def test_values_have_numpys_bits(f, dtype, kernels):
     assert f is written or (kernels and None not in kernels)  # the tracer unrolls that one
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5, 1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @every_case
 def test_gradients_have_numpys_bits(f, dtype, kernels):
@@ -227,11 +264,13 @@ def test_gradients_have_numpys_bits(f, dtype, kernels):
 @every_case
 def test_second_derivatives_have_numpys_bits(f, kernels):
     args = inputs(3)
+    tangents = [0.5 * a for a in args]
     with np.errstate(all="ignore"):
-        assert_same_bits(second(f, backend="numba")(*args), second(f)(*args))
+        product = tg.hvp(f, args, tangents, backend="numba")
+        assert_same_bits(product, tg.hvp(f, args, tangents))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("n", [1, 2, 9, 17])
 @every_case
 def test_kernels_are_for_all_lengths(f, n, kernels):
@@ -242,7 +281,7 @@ def test_kernels_are_for_all_lengths(f, n, kernels):
         assert_same_bits(first(f, backend="numba")(*args), first(f)(*args))
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(23)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(80))
 def test_random_programs(seed, dtype, kernels):

@@ -93,18 +93,50 @@ def _plain_dot(a: Any, b: Any) -> Any:
 
 
 def _plain_sum_of_rows(x: Any, out: Any) -> None:
-    """``x.sum(axis=0)`` of a matrix in C order, written to `out`, in machine code too."""
+    """``x.sum(axis=0)`` of an array in C order, written to `out`, in machine code too."""
     x.sum(axis=0, out=out)
 
 
+def _plain_count(x: Any) -> Any:
+    """``x.sum()`` of bools, in machine code too."""
+    return x.sum()
+
+
+def _plain_max(x: Any) -> Any:
+    """``x.max()`` of an array of one axis, or one in C order, in machine code too."""
+    return x.max()
+
+
+def _plain_min(x: Any) -> Any:
+    """``x.min()`` of such an array, in machine code too."""
+    return x.min()
+
+
+def _plain_with_row(x, k):  # type: ignore[no-untyped-def]
+    """An array that has a row k: `x`, or one with twice as many rows that begins with those."""
+    if k < len(x):
+        return x
+    longer = np.empty((2 * len(x),) + x.shape[1:], x.dtype)
+    longer[: len(x)] = x
+    return longer
+
+
 WRITTEN: dict[str, Callable[..., Any]] = {
+    "count_of": _plain_count,
     "dot_of": _plain_dot,
     "matmul_of": _plain_product,
+    "max_of": _plain_max,
+    "min_of": _plain_min,
     "quotient": _plain_quotient,
     "sum_of": _plain_sum,
     "sum_of_rows": _plain_sum_of_rows,
+    "with_row": _plain_with_row,
 }
 """What is no ufunc of its own; a module's attribute would be there before numba is told of it."""
+
+
+EXTREMES = {"max_of": "maximum", "min_of": "minimum"}
+"""The ufuncs whose reductions begin with the first element."""
 
 
 def _ufunc(name: str) -> np.ufunc:
@@ -166,6 +198,12 @@ def teach(name: str) -> bool:
     if name == "quotient":
         overload(_plain_quotient)(lambda a, b: _quotient)
         return True
+    if name == "count_of":
+        overload(_plain_count)(lambda x: _count)
+        return True
+    if name == "with_row":
+        overload(_plain_with_row)(lambda x, k: _plain_with_row)
+        return True
     if name == "sum_of_rows":
         return teach("sum_of") and _teach_sums_of_rows()
     if name in ("matmul_of", "dot_of"):
@@ -173,7 +211,12 @@ def teach(name: str) -> bool:
         teach_it = _teach_products if name == "matmul_of" else _teach_dots
     elif name == "sum_of":
         loops = {dtype: loop for dtype, loop in _loops("add").items() if loop.adds_up()}
-        teach_it = _teach_sums
+        teach_it = _teach_reductions
+    elif name in EXTREMES:
+        found = _loops(EXTREMES[name])
+        ufunc = _ufunc(EXTREMES[name])
+        loops = {dtype: loop for dtype, loop in found.items() if loop.finds_extremes(ufunc)}
+        teach_it = _teach_reductions
     elif name.endswith("_all"):
         return _teach_all(_base(name))
     else:
@@ -382,8 +425,15 @@ def _place_and_step(context: Any, builder: Any, type_: Any, value: Any) -> tuple
     return place, context.get_constant(_intp(), 0)
 
 
-def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
-    """Has numba compile sums of arrays as NumPy's ``add.reduce``."""
+def _count(x):  # type: ignore[no-untyped-def]
+    count = 0
+    for found in x.flat:
+        count += found
+    return count
+
+
+def _teach_reductions(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile reductions of arrays, ``x.sum()`` or ``x.max()``, as NumPy's."""
     from numba import types
     from numba.extending import intrinsic, overload
 
@@ -392,6 +442,8 @@ def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
             return None
         return loops.get(str(x.dtype))
 
+    first = 1 if plain is not _plain_sum else 0  # elements that the result begins with
+
     @intrinsic  # type: ignore[untyped-decorator]
     def total(context: Any, x: Any) -> Any:
         loop: InnerLoop = chosen(x)  # type: ignore[assignment]
@@ -399,17 +451,29 @@ def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             from numba.core import cgutils
 
-            number = context.get_value_type(signature.return_type)
-            place = cgutils.alloca_once_value(builder, number(0.0))
             data, step = _place_and_step(context, builder, x, args[0])
             array = context.make_array(x)(context, builder, args[0])
-            still = context.get_constant(_intp(), 0)
-            _call(builder, loop, [place, data, place], [array.nitems], [still, step, still])
+            still, skipped = (context.get_constant(_intp(), number) for number in (0, first))
+            if first:
+                begin = builder.load(data)
+                bytes_ = builder.bitcast(data, cgutils.voidptr_t)
+                rest = builder.gep(bytes_, [builder.mul(step, skipped)])
+            else:
+                begin, rest = context.get_value_type(signature.return_type)(0.0), data
+            place = cgutils.alloca_once_value(builder, begin)
+            length = builder.sub(array.nitems, skipped)
+            _call(builder, loop, [place, rest, place], [length], [still, step, still])
             return builder.load(place)
 
         return x.dtype(x), codegen
 
-    overload(plain)(lambda x: (lambda x: total(x)) if chosen(x) else None)
+    def of_some(x):  # type: ignore[no-untyped-def]
+        if x.size == 0:
+            raise ValueError("an array without elements has no largest one")
+        return total(x)
+
+    of_all = of_some if first else (lambda x: total(x))
+    overload(plain)(lambda x: of_all if chosen(x) else None)
 
 
 def _is_in_line(array: Any) -> bool:
@@ -514,7 +578,7 @@ def _call_of_product(context: Any, builder: Any, loop: InnerLoop, arrays: list[A
 
 def _teach_sums_of_rows() -> bool:
     """Has numba compile sums of rows: NumPy adds one after the other, if they are no numbers."""
-    from numba.extending import overload
+    from numba.extending import overload, register_jitable
 
     total = _plain_sum
 
@@ -527,7 +591,13 @@ def _teach_sums_of_rows() -> bool:
                 for j in range(x.shape[1]):
                     out[j] += x[i, j]
 
-    overload(_plain_sum_of_rows)(lambda x, out: sum_of_rows if x.ndim == 2 else None)
+    rows = register_jitable(sum_of_rows)
+
+    def sum_of_matrices(x, out):  # type: ignore[no-untyped-def]
+        rows(x.reshape(x.shape[0], x.shape[1] * x.shape[2]), out.reshape(out.size))
+
+    chosen = {2: sum_of_rows, 3: sum_of_matrices}
+    overload(_plain_sum_of_rows)(lambda x, out: chosen.get(x.ndim))
     return True
 
 
