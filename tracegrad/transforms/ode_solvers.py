@@ -9,9 +9,9 @@ differential equations, appendices B and C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial
-from types import SimpleNamespace
+from types import CellType, FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from tracegrad.traced_scipy.refusals import refused
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled
 from tracegrad.transforms.public import value_and_grad
 from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
-from tracegrad.world.scipy_table import solvers
+from tracegrad.world.scipy_table import closed_over, solvers
 
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``."""
@@ -69,6 +69,8 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
         moved = np.sum(slope * g[i])
         times_bar.append(moved)
         start_bar = start_bar - moved
+        if t[i] == t[i - 1]:  # the first of the times asked for is that of the start
+            continue
         whole = np.concatenate([states[i], state_bar, np.reshape(start_bar, (1,)), args_bar])
         found = path(integrate, adjoint, whole, np.array([t[i], t[i - 1]]), args)[-1]
         state_bar, start_bar, args_bar = found[n : 2 * n], found[2 * n], found[2 * n + 1 :]
@@ -157,7 +159,8 @@ def odeint(func: Any, y0: Any, t: Any, args: Sequence[Any] = (), **options: Any)
     if options.pop("full_output", False):
         raise refused("scipy.integrate.odeint with full_output=True")
     options = {k: v for k, v in options.items() if k not in ("Dfun", "printmessg")}
-    return path(_Odeint(options), func, y0, t, tuple(args))
+    func, args = _lifted(func, tuple(args))
+    return path(_Odeint(options), func, y0, t, args)
 
 
 class _Odeint:
@@ -179,10 +182,24 @@ class _Odeint:
 
 
 class _SolveIvp(_Odeint):
-    """`scipy.integrate.solve_ivp` with options, at given times."""
+    """`scipy.integrate.solve_ivp` with options: of times, the first is that of the start.
+
+    It goes on `until` a time behind the last one, if that is not None.
+    """
+
+    def __init__(self, options: dict[str, Any], until: Any = None) -> None:
+        super().__init__(options)
+        self.until = until
 
     def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
-        return self.solved(func, y0, (t[0], t[-1]), args, np.asarray(t)).y.T
+        end = t[-1] if self.until is None else self.until
+        found = self.solved(func, y0, (t[0], end), args, np.asarray(t)[1:])
+        return np.concatenate([np.reshape(np.asarray(y0, float), (1, -1)), found.y.T])
+
+    @property
+    def between(self) -> Integrate:
+        """What goes back from one time to the one before."""
+        return _SolveIvp(self.options)
 
     def solved(self, func: Any, y0: Any, span: Any, args: Any, t_eval: Any = None) -> Any:
         """What SciPy returns."""
@@ -206,11 +223,6 @@ class _OwnSteps(_SolveIvp):
     def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
         return self.solved(func, y0, (t[0], t[-1]), args).y.T
 
-    @property
-    def between(self) -> Integrate:
-        """What goes back from one time to the one before."""
-        return _SolveIvp(self.options)
-
 
 class _Swapped:
     """A right side ``fun(t, y, *args)`` as ``func(y, t, *args)``."""
@@ -227,6 +239,36 @@ def _swapped(fun: Any) -> _Swapped:
     return _Swapped(fun)
 
 
+class _Lifted:
+    """A function that is handed what some of its cells hold, as a tuple behind its arguments."""
+
+    def __init__(self, function: FunctionType, places: Collection[int]) -> None:
+        cells = enumerate(function.__closure__ or ())
+        self.code, self.names = function.__code__, function.__globals__
+        self.defaults, self.keywords = function.__defaults__, function.__kwdefaults__
+        self.cells = tuple([CellType() if i in places else cell for i, cell in cells])
+        self.places = tuple(places)
+
+    def __call__(self, *args: Any) -> Any:
+        *own, held = args
+        cells = list(self.cells)
+        for i, value in zip(self.places, held, strict=True):
+            cells[i] = CellType(value)
+        made = FunctionType(self.code, self.names, None, self.defaults, tuple(cells))
+        made.__kwdefaults__ = self.keywords
+        return made(*own)
+
+
+def _lifted(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A right side and its arguments, with the Tensors in its cells among these."""
+    if type(function) is not FunctionType:
+        return function, args
+    held = closed_over(function)
+    if not held:
+        return function, args
+    return _Lifted(function, held), (*args, tuple(held.values()))
+
+
 def solve_ivp(
     fun: Any,
     t_span: Any,
@@ -239,20 +281,35 @@ def solve_ivp(
     args: Sequence[Any] | None = None,
     **options: Any,
 ) -> Any:
-    """`scipy.integrate.solve_ivp` at the times `t_eval`, which begin and end `t_span`.
+    """`scipy.integrate.solve_ivp` on Tensors.
 
-    Differentiable in `y0`, `t_eval` and `args`. Without `t_eval` at the ends of the solver's own
-    steps, of which the first and the last move with `t_span` and the others are constants. Returns
-    an object with `t`, `y`, `success`.
+    Differentiable in `y0`, `t_span[0]`, `t_eval`, `args` and the Tensors that `fun` closes over.
+    Without `t_eval` at the ends of the solver's own steps, of which the first and the last move
+    with `t_span` and the others are constants. Returns an object with `t`, `y`, `success`.
     """
     if dense_output or events is not None or vectorized:
-        raise ArgumentError("solve_ivp of Tensors takes no dense_output, events or vectorized")
-    options, func, args = {"method": method, **options}, _swapped(fun), tuple(args or ())
-    solver = _SolveIvp(options) if t_eval is not None else _OwnSteps(options)
+        raise ArgumentError(
+            "solve_ivp takes no dense_output, events or vectorized where values are traced"
+        )
+    options = {"method": method, **options}
+    fun, args = _lifted(fun, tuple(args or ()))
+    func = _swapped(fun)
     if t_eval is None:
-        t_eval = own_times(solver, func, y0, tuple(t_span), args)
-    states = path(solver, func, y0, t_eval, args)
-    return SimpleNamespace(t=t_eval, y=states.T, success=True, status=0, message="", sol=None)
+        steps = _OwnSteps(options)
+        times = own_times(steps, func, y0, tuple(t_span), args)
+        states = path(steps, func, y0, times, args)
+    else:
+        begin, end = t_span
+        given = list(t_eval) if isinstance(t_eval, list | tuple) else [t_eval]
+        times = np.concatenate([np.reshape(x, (-1,)) for x in (begin * 1.0, *given)])
+        states = path(_SolveIvp(options, _number(end)), func, y0, times, args)[1:]
+        times = times[1:]
+    return SimpleNamespace(t=times, y=states.T, success=True, status=0, message="", sol=None)
+
+
+def _number(x: Any) -> float:
+    """The end of the span, on which no state at an earlier time depends."""
+    return float(np.asarray(getattr(x, "_array", x)))
 
 
 TABLE: dict[str, Callable[..., Any]] = {"odeint": odeint, "solve_ivp": solve_ivp}

@@ -382,7 +382,8 @@ def of_sparse(callee: Any, operands: Operands) -> Callable[[], Any] | None:
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """A function of SciPy on Tensors."""
-    if not any(map(holds_tensors, (*operands, *keywords.values()))):
+    given = (*operands, *keywords.values())
+    if not (any(map(holds_tensors, given)) or scipy_table.solves_with_tensors(callee, given)):
         return None
     found = scipy_table.counterpart(callee, operands)
     if found is not None:

@@ -10,24 +10,27 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
-from types import FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.array_functions import trapezoid
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy import interpolate, linalg, signal, sparse, special
 from tracegrad.traced_scipy import stats as densities
 from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
+from tracegrad.values.pytree import flatten
 
 Table = dict[str, Callable[..., Any]]
 LINALG = "scipy.linalg"
 
 __all__ = [
+    "closed_over",
     "counterpart",
     "distributions",
     "functions",
@@ -37,6 +40,7 @@ __all__ = [
     "name_of",
     "refused",
     "refuses_callback",
+    "solves_with_tensors",
     "times",
 ]
 
@@ -62,6 +66,24 @@ solvers = Provided("solvers of differential equations, which stand on the transf
 def distributions() -> dict[tuple[str, str], Callable[..., Any]]:
     """By name of a distribution in `scipy.stats` and of its method."""
     return densities.table()
+
+
+def solves_with_tensors(callee: Any, given: Iterable[Any]) -> bool:
+    """Whether a solver of differential equations gets a function that closes over Tensors."""
+    module = sys.modules.get("scipy.integrate")
+    solver = any(callee is getattr(module, name, None) for name in solvers.call())
+    return solver and any(map(closed_over, given))
+
+
+def closed_over(function: Any) -> dict[int, Any]:
+    """What the cells of a function hold, by their places, as far as Tensors are in it."""
+    found = {}
+    for i, cell in enumerate(getattr(function, "__closure__", None) or ()):
+        if cell != CellType() and any(
+            type(leaf) is Tensor for leaf in flatten(cell.cell_contents)[0]
+        ):
+            found[i] = cell.cell_contents
+    return found
 
 
 def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:
