@@ -253,7 +253,7 @@ def test_the_signature_is_the_users(tmp_path):
         (call[0], {"c": x, "power": 3}, ValueError, "power must be 2, not 3"),
         (call[0], {"c": x, "power": 2.0}, ValueError, "power must be 2, not 2.0"),
         ((x, 2, *call[0][2:]), {"c": x}, TypeError, "b must be a float, not 2 of type int"),
-        ((x, 2.0, x, 3.0), {"c": x}, TypeError, "pass float32(rest[1])"),
+        ((x, 2.0, x, 3.0), {"c": x}, TypeError, "pass np.float32(rest[1])"),
         (([1.0], *call[0][1:]), {"c": x}, TypeError, "pass np.asarray(a, dtype=np.float64)"),
         ((x.astype("f4"), *call[0][1:]), {"c": x}, TypeError, "pass a.astype(np.float64)"),
         ((x[None], *call[0][1:]), {"c": x}, ValueError, "not of shape (1, 3)"),

@@ -39,9 +39,10 @@ def _expect_number(value, text, kind):
     """Raises unless `value` is of the type that the program was written for."""
     found = type(value).__name__
     if found != kind:
+        name = kind if kind in ("bool", "int", "float", "complex") else f"np.{kind}"
         raise TypeError(
-            f"{text} must be a {kind}, not {value!r} of type {found}: "
-            f"pass {kind}({text})"
+            f"{text} must be a {name}, not {value!r} of type {found}: "
+            f"pass {name}({text})"
         )
 '''
 

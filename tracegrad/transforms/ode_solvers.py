@@ -244,19 +244,29 @@ class _Lifted:
 
     def __init__(self, function: FunctionType, places: Collection[int]) -> None:
         cells = enumerate(function.__closure__ or ())
-        self.code, self.names = function.__code__, function.__globals__
-        self.defaults, self.keywords = function.__defaults__, function.__kwdefaults__
-        self.cells = tuple([CellType() if i in places else cell for i, cell in cells])
         self.places = tuple(places)
+        self.empty = _with_cells(
+            function, [CellType() if i in self.places else cell for i, cell in cells]
+        )
 
     def __call__(self, *args: Any) -> Any:
         *own, held = args
-        cells = list(self.cells)
+        cells = list(self.empty.__closure__ or ())
         for i, value in zip(self.places, held, strict=True):
             cells[i] = CellType(value)
-        made = FunctionType(self.code, self.names, None, self.defaults, tuple(cells))
-        made.__kwdefaults__ = self.keywords
-        return made(*own)
+        return _with_cells(self.empty, cells)(*own)
+
+
+def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionType:
+    made = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells),
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _lifted(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
