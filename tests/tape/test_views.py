@@ -497,3 +497,12 @@ def test_a_view_of_no_grad_is_not_written_where_gradients_are_on(write):
     y.detach()[0:2].mul_(3.0)
     y.sum().backward()
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("write", [lambda x, i: x.put(i, 2.0), lambda x, i: np.put(x, i, 2.0)])
+def test_what_cannot_be_written_is_said_before_a_place_that_is_not_there(write):
+    for x in (np.ones((2, 1, 2)), tg.as_tensor(np.ones((2, 1, 2))), tg.tensor(np.ones((2, 1, 2)))):
+        with pytest.raises(ValueError, match="read-only"):
+            write(np.diagonal(x), [-2, -3])
+        with pytest.raises(IndexError, match="out of bounds"):
+            write(x, [-2, -9])

@@ -526,7 +526,12 @@ def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if ndim_of(x) == 1:
         x[places] = v
     else:
-        x[...] = reshape_to(setitem(ravel(x), places, v), shape=shape_of(x))
+        try:
+            written = setitem(ravel(x), places, v)
+        except IndexError:
+            x[...] = x  # where nobody may write, NumPy says that first
+            raise
+        x[...] = reshape_to(written, shape=shape_of(x))
 
 
 def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
