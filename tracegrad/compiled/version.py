@@ -283,9 +283,9 @@ class Version:
         known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
         return self.program.source.at(known)
 
-    def captured_arrays(self) -> list[Any]:
+    def captured_arrays(self, placed: bool = True) -> list[Any]:
         """What the captured arrays and Tensors hold now."""
-        return [captured.array() for captured in self.captured]
+        return [captured.array(placed) for captured in self.captured]
 
     def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
         """The result for arguments of this version's key; `given` are its leaves as Tensors."""
@@ -377,9 +377,11 @@ class Captured:
         """What a program gets of it, in the Tensor where it is one."""
         return numbers_of_jax(self.now()) if self.brought else self.now()
 
-    def array(self) -> Any:
-        """What that holds."""
-        return self.on_device if self.placed else plain(memory(self.given()))
+    def array(self, placed: bool = True) -> Any:
+        """What that holds; `placed` on a device, where it is one that the function makes."""
+        if self.placed:
+            return self.on_device if placed else self.holder
+        return plain(memory(self.given()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""

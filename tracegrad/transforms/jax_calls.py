@@ -374,7 +374,8 @@ def _applied(version: Version, arguments: Arguments, name: str) -> Any:
     """
     inputs = [leaf.value for leaf in arguments.leaves if leaf.traced]
     names = version.program.graph.frame.captures
-    captures = dict(zip(names, version.captured_arrays(), strict=True))
+    arrays = version.captured_arrays(placed=False)  # which get the types that JAX has here
+    captures = dict(zip(names, arrays, strict=True))
     outputs = version.program.run.traced(inputs, captures, version.checked)  # type: ignore[attr-defined]
     if not version.built:
         return outputs
