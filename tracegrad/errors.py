@@ -135,6 +135,16 @@ class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 
 
+EXTRAS = {"jax": "jax", "numba": "native", "scipy": "special"}
+"""The extra of `pyproject.toml` that installs a library."""
+
+
+def how_to_install(library: str) -> str:
+    """The end of a message that misses a library: tracegrad itself is on no package index."""
+    extra = EXTRAS[library]
+    return f'pip install {library} (or in a checkout of tracegrad: pip install -e ".[{extra}]")'
+
+
 def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
     """Warns at the user's line that called."""
     ours, frame, level = __name__.partition(".")[0], sys._getframe(1), 2

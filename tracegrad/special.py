@@ -1,8 +1,8 @@
 """Special functions: SciPy's, with derivatives.
 
 The names and arguments are those of ``scipy.special``, and ``scipy.special.erf(tensor)`` works as
-well. SciPy is an extra (``pip install "tracegrad[special]"``): it is asked for when a function is
-first called, and programs import it only when they use it.
+well. SciPy is an extra (``special``): it is asked for when a function is first called, and programs
+import it only when they use it.
 
 >>> import numpy as np
 >>> import tracegrad as tg
@@ -24,7 +24,7 @@ from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import BFLOAT16, ArrayType, broadcast
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import ArgumentError, TracegradError, how_to_install
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.ufuncs import exp, log, logical_and, where
 from tracegrad.ops.program_functions import needs
@@ -48,7 +48,7 @@ def scipy_special() -> Any:
         from scipy import special  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingSciPyError(
-            'tg.special runs on SciPy, which is not installed: pip install "tracegrad[special]"'
+            f"tg.special runs on SciPy, which is not installed: {how_to_install('scipy')}"
         ) from error
     return special
 

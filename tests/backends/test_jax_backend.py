@@ -640,7 +640,7 @@ def test_a_missing_jax_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
     for module in ("tracegrad.backends.jax", "tracegrad.values.jax_library"):
         monkeypatch.delitem(sys.modules, module)
-    with pytest.raises(ImportError, match=r"pip install \"tracegrad\[jax\]\"") as caught:
+    with pytest.raises(ImportError, match=r"pip install jax \(or in a checkout") as caught:
         tg.grad(lambda x: np.sum(np.sinh(x)), backend="jax")(np.ones(3))
     assert isinstance(caught.value, TracegradError)
 

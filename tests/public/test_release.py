@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,10 +18,13 @@ import venv
 import zipfile
 
 import pytest
-from test_docs import ROOT, blocks
+from test_docs import PAGES, ROOT, blocks
 
 import tracegrad as tg
+from tracegrad import errors
 
+INSTALL = ROOT / "docs" / "install.md"
+PROJECT_FILES = ("tracegrad", "codegen", "pyproject.toml", "README.md", "LICENSE")
 PAGE = ROOT / "docs" / "first_quarter_of_an_hour.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -99,18 +103,47 @@ def test_the_version_stands_in_one_place():
     assert "version" not in PROJECT and PROJECT["dynamic"] == ["version"]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## (\S+?),? ", changes, re.MULTILINE)[1] == tg.__version__
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = INSTALL.read_text(encoding="utf-8")
     assert set(re.findall(r"tracegrad-([\d.]+)-py3", page)) == {tg.__version__}
 
 
 def test_the_page_of_installing_lists_the_extras():
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = INSTALL.read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(
         PROJECT["optional-dependencies"]
     )
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(2, 1)  # with --long alone: it asks a package index
+def test_the_page_of_installing_installs(tmp_path):
+    place = tmp_path / "path" / "to" / "tracegrad"
+    place.mkdir(parents=True)
+    for path in PROJECT_FILES:
+        there = shutil.copytree if (ROOT / path).is_dir() else shutil.copy
+        there(ROOT / path, place / path)
+    for block in blocks(INSTALL):
+        if block.language == "bash":
+            said = run("bash", "-ec", block.text, cwd=tmp_path)
+    assert f"tracegrad  {tg.__version__}  ({tmp_path / '.venv'}" in said
+    for command in re.findall(r"`(pip install 'tracegrad\[.*?)`", INSTALL.read_text("utf-8")):
+        dist = place / "dist"
+        run("bash", "-ec", f".venv/bin/{command.replace('/path/to', str(dist))}", cwd=tmp_path)
+
+
+def test_nothing_is_installed_from_an_index_that_does_not_have_it():
+    commands = {}
+    for path in [*PAGES, ROOT / "CONTRIBUTING.md", *(ROOT / "tracegrad").rglob("*.py")]:
+        for command in re.findall(r"pip install ([^`\n]*)", path.read_text("utf-8")):
+            commands.setdefault(command, path)
+    asked = [c for c in commands if re.match(r"""['"]?tracegrad\b""", c) and "@ file:///" not in c]
+    assert not asked, {command: commands[command] for command in asked}
+    for library, extra in errors.EXTRAS.items():
+        wanted = PROJECT["optional-dependencies"][extra]
+        assert [re.match(r"\w+", name)[0] for name in wanted] == [library]
+
+
 def test_the_page_of_installing_says_what_pythons_there_are():
-    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = INSTALL.read_text(encoding="utf-8")
     oldest, next_ = re.search(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
     assert f"Python 3.{oldest} to 3.{int(next_) - 1} and NumPy 2" in page

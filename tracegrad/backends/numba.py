@@ -30,7 +30,7 @@ from codegen.emit.numba import IMPORTS
 from codegen.emit.target import Kernel, Source
 from codegen.types import ArrayType
 from tracegrad.backends import kernel_cache, numba_functions
-from tracegrad.errors import NoKernelsWarning
+from tracegrad.errors import NoKernelsWarning, how_to_install
 
 TO_READ = 0.1
 """Seconds in a kernel from which on machine code that is on disk is worth its reading."""
@@ -167,7 +167,7 @@ def numba() -> Any:
     try:
         import numba
     except ImportError:
-        text = 'kernels need numba: pip install "tracegrad[native]"; NumPy source runs'
+        text = f"NumPy source runs, for kernels need numba: {how_to_install('numba')}"
         warnings.warn(text, NoKernelsWarning, stacklevel=2)
         return None
     return numba

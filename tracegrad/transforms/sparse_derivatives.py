@@ -31,7 +31,7 @@ from tracegrad.arguments.signature import is_jax, name_of, signature_of
 from tracegrad.compiled.guarded_entry import MISS, watched_entry
 from tracegrad.compiled.version import Version, memory
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError, how_to_install
 from tracegrad.introspection.report.html import report
 from tracegrad.introspection.report.show import checked_path, lengths
 from tracegrad.introspection.report.sparsity_patterns import (
@@ -170,7 +170,7 @@ class Sparse:
         backend: str | None,
     ) -> None:
         if importlib.util.find_spec("scipy") is None:
-            raise ArgumentError(f"{kind} with sparse=True needs SciPy: pip install scipy")
+            raise ArgumentError(f"{kind} with sparse=True needs SciPy: {how_to_install('scipy')}")
         if not callable(function):
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())

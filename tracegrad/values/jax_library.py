@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tracegrad.errors import TracegradError
+from tracegrad.errors import TracegradError, how_to_install
 
 
 class MissingBackendError(TracegradError, ImportError):
@@ -21,7 +21,7 @@ try:
     import jax
 except ImportError as error:
     raise MissingBackendError(
-        'backend="jax" runs on JAX, which is not installed: pip install "tracegrad[jax]"'
+        f'backend="jax" runs on JAX, which is not installed: {how_to_install("jax")}'
     ) from error
 
 
