@@ -1,7 +1,6 @@
 """Transforms beside ``jax.jit`` of the same, and beside what they are transforms of.
 
-It prints a table: the least of some calls in turns, float64. Times are the processor's, so that
-other work on the machine disturbs them less. On one thread::
+It prints a table: the least wall time of some calls in turns, float64. On one thread::
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false" \\
         python -m tests.benchmarks.transforms
@@ -194,10 +193,10 @@ def by_rows_of_torch(given: tuple[Any, ...]) -> Call:
 
 
 def timed(call: Call) -> float:
-    """Microseconds of a call: the processor's, of all threads."""
-    began = time.process_time()
+    """Microseconds of wall time that a call takes."""
+    began = time.perf_counter()
     jax.block_until_ready(call())
-    return 1e6 * (time.process_time() - began)
+    return 1e6 * (time.perf_counter() - began)
 
 
 def main() -> None:
