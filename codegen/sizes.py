@@ -13,6 +13,7 @@ calls for which all of them are true.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -89,10 +90,13 @@ Dim: TypeAlias = "int | Size"
 
 
 NO_TEXTS: Mapping[str, str] = {}
+IN_LENGTHS = frozenset({"len", "max", "min", "range"})
+"""The builtins that a length as Python may call."""
 
 
 def as_python(dim: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
-    """A length as Python: ``n1 + 2 - n0``, ``len(range(n0)[1:])``; `texts` stand for symbols."""
+    """A length as Python: ``n1 + 2 - n0``, ``max(n0 - 1, 0)``; `texts` stand for symbols,
+    and for builtins that have other names where it is read."""
     if isinstance(dim, int):
         return str(dim)
     if atom := dim.atom():
@@ -108,26 +112,42 @@ def as_python(dim: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
 def _atom_text(atom: Atom, texts: Mapping[str, str]) -> str:
     """An atom as an operand."""
     text = _bare_text(atom, texts)
-    match atom:
-        case Quotient() | SliceLength(_, None, None, int()):  # a quotient, or written as one
-            return f"({text})" if " // " in text else text
-    return text
+    return f"({text})" if " // " in text else text
 
 
 def _bare_text(atom: Atom, texts: Mapping[str, str]) -> str:
     match atom:
-        case SliceLength(of, None, None, int(step)) if step > 1:  # rounded up
-            return _bare_text(Quotient(add(of, step - 1), step), texts)
-        case SliceLength(of, start, stop, step):
-            ends = ":".join("" if end is None else str(end) for end in (start, stop))
-            every = f":{step}" if step is not None else ""
-            return f"len(range({as_python(of, texts)})[{ends}{every}])"
+        case SliceLength():
+            return _slice_text(atom, texts)
         case Quotient(of, by):
-            whole = [as_python(dim, texts) for dim in (of, by)]
-            a, b = (f"({text})" if " " in text or "*" in text else text for text in whole)
-            return f"{a} // {b}"
+            return f"{_in_product(of, texts)} // {_in_product(by, texts)}"
         case str():
             return texts.get(atom, atom)
+
+
+def _slice_text(length: SliceLength, texts: Mapping[str, str]) -> str:
+    """The length of a slice: of ``x[1:]`` ``max(n0 - 1, 0)``, of ``x[:2]`` ``min(n0, 2)``."""
+    of, start, stop, step = length.of, length.start or 0, length.stop, length.step or 1
+    whole, up = as_python(of, texts), step - 1  # to be rounded up
+    least, most = (texts.get(name, name) for name in ("min", "max"))
+    match (start, stop):
+        case (0, None) if step > 1:
+            return _bare_text(Quotient(add(of, up), step), texts)
+        case (int(), None) if start < 0 < step:
+            text = f"{least}({whole}, {-start})"
+        case (0, int(end)) if end >= 0 < step:
+            text = f"{least}({whole}, {end})"
+        case (int(), None) if start > 0 < step:
+            text = f"{most}({as_python(add(of, up - start), texts)}, 0)"
+            return f"{text} // {step}" if step > 1 else text
+        case (int(), int(end)) if start > 0 < step and end >= 0:
+            text = f"{most}({least}({whole}, {end}) - {start}, 0)"
+        case _:
+            ends = [length.start, stop, *([step] if step != 1 else [])]
+            item = ":".join("" if end is None else str(end) for end in ends)
+            count, numbers = (texts.get(name, name) for name in ("len", "range"))
+            return f"{count}({numbers}({whole})[{item}])"
+    return f"({text} + {up}) // {step}" if step > 1 else text
 
 
 def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
@@ -137,14 +157,42 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
     return "*".join(parts)
 
 
-def at_least(a: Dim, b: Dim) -> tuple[Dim, int] | None:
-    """The length, and the number below which it is not, where that is what ``a == b`` says."""
-    match a.atom() if isinstance(a, Size) else None:
-        case SliceLength(of, start, int(stop), None) if stop - (start or 0) == b and b > 0:
-            if (start or 0) >= 0:
-                constant = _terms(of).get((), 0)
-                return add(of, -constant), stop - constant
+def limits(a: Dim, b: Dim) -> tuple[Dim, int, int | None] | None:
+    """The length that was sliced, its least and its largest number (None: any), where that is
+    what ``a == b`` says: of ``x[:2]`` that has 2 elements, 2 and None."""
+    if not isinstance(b, int):
+        return None
+    low, sliced = b, False
+    high: int | None = b
+    while isinstance(a, Size):
+        constant = _terms(a).get((), 0)
+        a, low = add(a, -constant), low - constant
+        high = None if high is None else high - constant
+        match a.atom() if isinstance(a, Size) else None:
+            case SliceLength(of, start, stop, step) if _grows(start, stop, step or 1):
+                item = slice(start, stop, step)
+                least = _least_length(item, low)
+                if least is None:
+                    return None  # so long it never is
+                longer = None if high is None else _least_length(item, high + 1)
+                a, low, high, sliced = of, least, None if longer is None else longer - 1, True
+            case _:
+                return (a, low, high) if sliced else None
     return None
+
+
+def _least_length(item: slice, count: int) -> int | None:
+    """The least length of an array that has so many elements in a slice; None: none has."""
+    enough = abs(item.start or 0) + abs(item.stop or 0) + (abs(count) + 1) * abs(item.step or 1)
+    found = bisect_left(range(enough), count, key=lambda n: len(range(n)[item]))
+    return None if found == enough else found
+
+
+def _grows(start: int | None, stop: int | None, step: int) -> bool:
+    """Whether a slice of a longer array is never shorter."""
+    if start is not None and start < 0:
+        return stop is None and step > 0
+    return stop is None or stop >= 0 or step > 0
 
 
 def solved(a: Dim, b: Dim) -> tuple[str, int] | None:
@@ -167,14 +215,23 @@ def solved(a: Dim, b: Dim) -> tuple[str, int] | None:
 
 def equality_as_python(a: Dim, b: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
     """That two lengths are equal, as Python: ``n0 >= 8`` where the first eight are eight."""
-    least = at_least(a, b)
-    if least is not None:
-        return f"{as_python(least[0], texts)} >= {least[1]}"
+    if (limited := limits(a, b)) is not None:
+        return between(*limited, texts)
     by = _divided(a, b) or _divided(b, a)
     if by is not None:
         whole, part = (_in_product(dim, texts) for dim in by)
         return f"{whole} % {part} == 0"
     return f"{as_python(a, texts)} == {as_python(b, texts)}"
+
+
+def between(of: Dim, low: int, high: int | None, texts: Mapping[str, str] = NO_TEXTS) -> str:
+    """That a length lies between two, as Python: ``n0 == 2``, ``n0 <= 2``, ``1 <= n0 <= 2``."""
+    text = as_python(of, texts)
+    if high is None:
+        return f"{text} >= {low}"
+    if low == high:
+        return f"{text} == {low}"
+    return f"{low} <= {text} <= {high}" if low > 0 else f"{text} <= {high}"
 
 
 def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:

@@ -138,6 +138,16 @@ def test_lengths_that_nobody_knows_are_guessed():
     assert guessed(add(slice_length(shorter, slice(1, None)), 2), 4) == 2
 
 
+@given(SLICES, SLICES, st.integers(-2, 2), st.integers(0, 9), st.integers(0, 4))
+def test_lengths_of_slices_and_their_equations_read_as_python(first, second, more, n, m):
+    shorter = slice_length(add(A, more), first)
+    for length in (shorter, slice_length(shorter, second), add(slice_length(A, first), more)):
+        found = substitute(length, {"n0": n})
+        assume(n + more >= 0)
+        assert eval(sz.as_python(length), {}, {"n0": n}) == found
+        assert eval(sz.equality_as_python(length, m), {}, {"n0": n}) == (found == m)
+
+
 @given(SLICES, SLICES, st.integers(0, 6))
 def test_slices_of_slices(first, second, n):
     whole = slice_length(slice_length(A, first), second)
@@ -341,9 +351,14 @@ def test_equations_read_as_python():
     tail = sz.slice_length(a, slice(2, None))
     shown = {
         (sz.slice_length(a, slice(2, 4)), 2): "n0 >= 4",
-        (sz.mul([3, sz.quotient(tail, 3)]), tail): "len(range(n0)[2:]) % 3 == 0",
+        (sz.mul([3, sz.quotient(tail, 3)]), tail): "max(n0 - 2, 0) % 3 == 0",
         (sz.add(a, b), sz.mul([b, sz.quotient(sz.add(a, b), b)])): "(n0 + n1) % n1 == 0",
         (sz.add(a, 1), sz.quotient(b, 2)): "n0 + 1 == n1 // 2",
+        (sz.slice_length(a, slice(2)), 1): "n0 == 1",
+        (sz.slice_length(a, slice(1, None)), 0): "n0 <= 1",
+        (sz.slice_length(a, slice(1, None, 3)), 2): "5 <= n0 <= 7",
+        (sz.slice_length(sz.slice_length(a, slice(1, None, 2)), slice(4)), 4): "n0 >= 8",
+        (sz.slice_length(sz.add(a, -1), slice(2)), 2): "n0 >= 3",
     }
     for (one, other), text in shown.items():
         assert sz.equality_as_python(one, other) == text
@@ -360,11 +375,11 @@ def test_lengths_read_as_python():
         a: "n0",
         sz.add(sz.add(sz.mul([a, -2]), b), 1): "n1 + 1 - 2*n0",
         sz.slice_length(sz.add(a, 2), slice(None, None, 2)): "(n0 + 3) // 2",
-        sz.slice_length(a, slice(1, -1)): "len(range(n0)[2:])",
+        sz.slice_length(a, slice(1, -1)): "max(n0 - 2, 0)",
         sz.quotient(sz.mul([a, b]), 3): "(n0*n1) // 3",
         sz.add(sz.mul([3, a, b]), -1): "3*n0*n1 - 1",
         sz.mul([3, sz.quotient(sz.slice_length(a, slice(1, None)), 2)]): (
-            "3*(len(range(n0)[1:]) // 2)"
+            "3*(max(n0 - 1, 0) // 2)"
         ),
     }
     for dim, text in shown.items():

@@ -391,6 +391,25 @@ def test_a_loop_that_is_left_elsewhere_raises(transform, limit, other, said, tmp
         g(amounts[:5], limit)
 
 
+def of_slices(x, min, max, len, range):
+    s = np.sum(min[:3] * len[-3:]) + np.sum(range[::2] * x[:2]) + np.sum(min[-2:4] * x[:2])
+    for v in x[1:9:2]:
+        s = s + np.sin(v * max)
+    return s
+
+
+def test_lengths_are_checked_where_parameters_have_the_names_of_builtins(tmp_path):
+    args = (np.linspace(0.0, 1.0, 20), np.ones(4), 2.0, np.ones(5), np.ones(4))
+    f = tg.value_and_grad(of_slices)
+    g = exported(f, tmp_path / "f.py", *args)
+    assert_same_bits(g(*args), f(*args))
+    with pytest.raises(ValueError, match=r"^x.shape\[0\] is 6: .* it is 8 or more, export"):
+        g(args[0][:6], *args[1:])
+    shown = r"^min\(min.shape\[0\], 3\) is 2 and min\(len.shape\[0\], 3\) is 3"
+    with pytest.raises(ValueError, match=shown):
+        g(args[0], np.ones(2), *args[2:])
+
+
 # -- what the function reads from outside -------------------------------------------------------
 
 

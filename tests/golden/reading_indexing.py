@@ -2,9 +2,9 @@
 # Valid for
 #     table: float64 (n0,)
 #     rows: int64 (n1,)
-#     weights: float64 (len(range(n1)[1:]),)
+#     weights: float64 (max(n1 - 1, 0),)
 # Saves for the backward
-#     gap: float64 (len(range(n1)[1:]),)
+#     gap: float64 (max(n1 - 1, 0),)
 import numpy as np
 
 

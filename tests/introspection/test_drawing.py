@@ -198,7 +198,7 @@ def test_long_types_are_cut_but_the_lengths_seen_and_the_title_are_whole():
     drawn = picture(tg.compile(f).graph(np.ones(9), np.ones(8), np.ones(2)))
     (box,) = [box for box in drawn.boxes if box.text == "· * c"]
     assert len(box.type) > 44 and box.seen == "14×2" and box.type in box.title
-    assert re.fullmatch(r"float64 \(len.*…  14×2", second_line(box))
+    assert re.fullmatch(r"float64 \(max.*…  14×2", second_line(box))
     assert len(second_line(box)) <= 44
 
 

@@ -407,6 +407,29 @@ def test_a_forward_alone_keeps_nothing():
     assert "saves for the backward" not in made.explain()
 
 
+# -- lengths in the report ------------------------------------------------------------------------
+
+
+def test_the_report_says_what_lengths_a_program_is_for():
+    """It says so of the arrays' own lengths, not of those of their slices."""
+
+    @tg.value_and_grad
+    def f(u, v):
+        s = 0.0
+        for i in u[1::2]:
+            s = s + np.sin(i) * s + i
+        return s + np.sum(u[:2] * v)
+
+    for n, k in ((24, 2), (3, 2), (1, 1)):
+        f(np.linspace(0.0, 1.0, n), np.ones(k))
+    lines = [line.strip() for line in f.explain().splitlines()]
+    told = [line.partition(" (")[0] for line in lines if re.search(r"\.shape.* [=<>]=", line)]
+    assert told[0] == "u.shape[0] >= 16" and "2 <= u.shape[0] <= 3" in told
+    assert "u.shape[0] was at least 16, is 3" in lines
+    assert [line for line in lines if re.fullmatch(r"u.shape\[0\] was 2 to 3 .*, is 1", line)]
+    assert "range(" not in f.explain() and "min(u.shape[0], 2) == v.shape[0]" in told
+
+
 # -- the text as a whole --------------------------------------------------------------------------
 
 

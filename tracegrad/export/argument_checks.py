@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 
-from codegen.sizes import Dim, as_python, at_least
+from codegen.sizes import IN_LENGTHS, Dim, as_python, limits
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
@@ -163,7 +163,7 @@ class Demands:
             if root is not None:
                 lines += self._structure(spec, root)
         lines += self._leaves(arguments)
-        return [*lines, *self._lengths()]
+        return [*lines, *self._lengths({p.name for p in parameters})]
 
     def _counts(self, parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
         """What ``*args`` and ``**kwargs`` take is as many, and named, as it was."""
@@ -229,7 +229,8 @@ class Demands:
                     lines.append(self._call("_expect_value", text, repr(text), value))
         return lines
 
-    def _lengths(self) -> list[str]:
+    def _lengths(self, parameters: Set[str]) -> list[str]:
+        """Statements that compare lengths."""
         version = self.version
         traced = [
             text
@@ -241,20 +242,29 @@ class Demands:
             symbol: f"{names[index]}.shape[{axis}]"
             for symbol, (index, axis) in version.symbols.items()
         }
-        return [self._length(a, b, texts) for a, b in version.guards]
+        hidden = sorted(parameters & IN_LENGTHS)
 
-    def _length(self, a: Dim, b: Dim, texts: Mapping[str, str]) -> str:
+        def told(length: Dim) -> tuple[str, str]:
+            """A length as it is computed, with builtins that no parameter hides, and shown."""
+            shown = as_python(length, texts)
+            called = [name for name in hidden if f"{name}(" in shown]
+            names = {name: self.literals.imported("builtins", name) for name in called}
+            return as_python(length, {**texts, **names}), repr(shown)
+
+        return [self._length(a, b, told) for a, b in version.guards]
+
+    def _length(self, a: Dim, b: Dim, told: Callable[[Dim], tuple[str, str]]) -> str:
         """The statement that demands that two lengths are equal."""
-        least = at_least(a, b)
-        left, right = as_python(a, texts), as_python(b, texts)
-        if least is not None:
-            length = as_python(least[0], texts)
-            return self._call("_expect_at_least", length, repr(length), str(least[1]))
+        match limits(a, b):
+            case (of, least, None):
+                return self._call("_expect_at_least", *told(of), str(least))
+            case (of, least, most) if least == most:
+                a, b = of, least
         if isinstance(b, int):
-            return self._call("_expect_length", left, repr(left), right)
+            return self._call("_expect_length", *told(a), str(b))
         if isinstance(a, int):
-            return self._call("_expect_length", right, repr(right), left)
-        return self._call("_expect_equal_lengths", left, repr(left), right, repr(right))
+            return self._call("_expect_length", *told(b), str(a))
+        return self._call("_expect_equal_lengths", *told(a), *told(b))
 
 
 def _negated(test: str) -> str:

@@ -106,10 +106,14 @@ class Literals:
         top, _, rest = path.partition(".")
         if module == "builtins":
             return str(path)
-        if (module, top) not in self.imports:
-            self.imports[module, top] = self.names.wish(top)
-            self.names.reserved.add(self.imports[module, top])
-        return self.imports[module, top] + (f".{rest}" if rest else "")
+        return self.imported(module, top) + (f".{rest}" if rest else "")
+
+    def imported(self, module: str, name: str) -> str:
+        """What a name of a module is called in the file, which imports it."""
+        if (module, name) not in self.imports:
+            self.imports[module, name] = self.names.wish(name)
+            self.names.reserved.add(self.imports[module, name])
+        return self.imports[module, name]
 
     # -- structures -----------------------------------------------------------------------------
 

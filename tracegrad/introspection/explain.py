@@ -11,7 +11,7 @@ import numpy as np
 from codegen.array_bytes import bytes_text
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
-from codegen.sizes import Dim, as_python, at_least, equality_as_python, substitute
+from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.compiled.version import Version, lie_in_order
 from tracegrad.config.compile_mode import Mode
@@ -214,14 +214,22 @@ def _other_lengths(version: Version, arguments: Arguments) -> str:
         left, right = substitute(a, known), substitute(b, known)
         if left != right:
             if isinstance(b, int):
-                least = at_least(a, b)
-                if least is not None:
-                    now = substitute(least[0], known)
-                    return f"{as_python(least[0], texts)} was at least {least[1]}, is {now}"
+                if (limited := limits(a, b)) is not None:
+                    of, least, most = limited
+                    shown = f"{as_python(of, texts)} was {_range_text(least, most)}"
+                    return f"{shown}{_read_at(version, a)}, is {substitute(of, known)}"
                 return f"{as_python(a, texts)} was {b}{_read_at(version, a)}, is {left}"
             shown = equality_as_python(a, b, texts)
             return f"{shown} was assumed{_read_at(version, a)}; now it is {left} and {right}"
     return ""
+
+
+def _range_text(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least}"
+    if least == most:
+        return str(least)
+    return f"{least} to {most}" if least > 0 else f"at most {most}"
 
 
 def _kind(leaf: Leaf) -> str:
