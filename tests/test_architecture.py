@@ -64,7 +64,7 @@ DEFERRED = {
     "tracegrad.transforms.call": {"tracegrad.transforms.jax_calls"},
     "tracegrad.transforms.compiled_callable": {"tracegrad.backends.jax"},
     "tracegrad.transforms.load": {"tracegrad.backends.jax", "tracegrad.values.jax_library"},
-    "tracegrad.transforms.ode_solvers": {"scipy"},
+    "tracegrad.transforms.ode_solvers": {"scipy", "scipy.optimize"},
     "tracegrad.transforms.sparse_derivatives": {"scipy"},
     "tracegrad.transforms.sparsity": {"scipy"},
     "tracegrad.transforms.vjp": {"tracegrad.backends.jax"},

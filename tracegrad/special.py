@@ -301,12 +301,10 @@ def xlogy(x: Any, y: Any) -> Any:
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """``log(sum(b * exp(a)))`` over `axis` without overflow; `b` must not be negative."""
-    a = as_inexact(a)
-    if b is not None:
-        b = as_inexact(b)
-        a = where(b == 0, -math.inf, a + log(where(b == 0, 1.0, b)))
-    return soft.logsumexp(a, axis=axis, keepdims=keepdims)
+    """``log(sum(b * exp(a)))`` over `axis` without overflow; NaN where that sum is negative."""
+    if b is None:
+        return soft.logsumexp(as_inexact(a), axis=axis, keepdims=keepdims)
+    return soft.weighted_logsumexp(a, b, axis, keepdims)
 
 
 def softmax(x: Any, axis: Any = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracegrad.traced_scipy.signal import convolve
 from tracegrad.world.interception import holds_tensors
-from tracegrad.world.scipy_table import functions
+from tracegrad.world.scipy_table import counterparts
 
 
 def dispatched(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,11 +26,9 @@ def dispatched(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable
 
 def names_of(module: Any) -> dict[str, Any]:
     """The public names of a module of SciPy; functions take Tensors where there is a way."""
-    table = functions().get(module.__name__, {})
+    table = counterparts(module.__name__)
     found = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
-    return found | {
-        name: dispatched(found[name], ours) for name, ours in table.items() if name in found
-    }
+    return found | {name: dispatched(found[name], ours) for name, ours in table.items()}
 
 
 def convolve_of(theirs: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,34 +28,54 @@ PIECEWISE = frozenset({"PPoly", "CubicSpline", "CubicHermiteSpline", "PchipInter
 class Spline:
     """A piecewise polynomial of traced coefficients: ``c[j]`` are those of one power."""
 
-    def __init__(self, c: Any, x: Any) -> None:
+    def __init__(self, c: Any, x: Any, extrapolate: Any = True) -> None:
         self.c = c
         self.x = x
-        self.extrapolate = True
+        self.extrapolate = extrapolate
 
-    def __call__(self, x: Any, nu: int = 0) -> Any:
-        return evaluated(self, x, nu)
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        return evaluated(self, x, nu, extrapolate)
+
+    def derivative(self, nu: int = 1) -> Spline:
+        """The spline of the derivative of order `nu`."""
+        order = np.shape(self.c)[0] - 1
+        rows = [_factor(order - j, nu) * self.c[j] for j in range(order + 1 - nu)]
+        return Spline(tg.stack(rows or [self.c[0] * 0.0]), self.x, self.extrapolate)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise refused(f"scipy.interpolate.CubicSpline.{name}")
+
+
+def _factor(power: int, nu: int) -> float:
+    """What differentiating a power so many times puts before it."""
+    return float(np.prod(np.arange(power - nu + 1, power + 1))) if nu else 1.0
 
 
 def evaluated(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """``spline(x, nu)``: the spline at x, or its derivative of order `nu`."""
     beyond = spline.extrapolate if extrapolate is None else extrapolate
-    if beyond is not True and beyond is not np.True_ and beyond != 1:
-        raise refused("a spline that does not extrapolate")
     c, knots, x = tg.asarray(spline.c), tg.asarray(spline.x), tg.asarray(x)
     if c.ndim != 2:
         raise ArgumentError("a spline of several curves at a traced place: take one at a time")
+    first, last = knots[0], knots[-1]
+    inside = None
+    if isinstance(beyond, str) and beyond == "periodic":
+        x = first + (x - first) % (last - first)
+    elif not beyond:
+        inside = (x >= first) & (x <= last)
     pieces = c.shape[1]
     piece = tg.clip(tg.searchsorted(knots, x, side="right") - 1, 0, pieces - 1)
     step = x - knots[piece]
     order = c.shape[0] - 1
     found: Any = None
     for j in range(order + 1 - nu):
-        power = order - j
-        factor = float(np.prod(np.arange(power - nu + 1, power + 1))) if nu else 1.0
+        factor = _factor(order - j, nu)
         term = c[j][piece] if factor == 1.0 else factor * c[j][piece]
         found = term if found is None else found * step + term
-    return step * 0.0 if found is None else found
+    found = step * 0.0 if found is None else found
+    return found if inside is None else tg.where(inside, found, np.nan)
 
 
 def cubic_spline(
@@ -63,17 +83,20 @@ def cubic_spline(
 ) -> Spline:
     """`scipy.interpolate.CubicSpline` of traced values, with ends "not-a-knot", "natural" or
     "clamped"."""
-    if bc_type not in ("not-a-knot", "natural", "clamped"):
+    if not isinstance(bc_type, str) or bc_type not in ("not-a-knot", "natural", "clamped"):
         raise refused(f"scipy.interpolate.CubicSpline with bc_type={bc_type!r}")
     x, y = tg.asarray(x), tg.asarray(y)
     n = int(x.shape[0])
     if y.ndim != 1 or n < 4:
         raise ArgumentError("CubicSpline of traced values takes one curve of four points or more")
+    if bool(tg.any(x[1:] <= x[:-1])):
+        raise ValueError("`x` must be strictly increasing sequence.")
     h, slope = x[1:] - x[:-1], (y[1:] - y[:-1]) / (x[1:] - x[:-1])
     matrix, right = _equations(n, h, slope, bc_type)
     d = linalg.solve(matrix, right)  # the derivatives at the knots
+    extrapolate = True if extrapolate is None else extrapolate
     bend = (d[:-1] + d[1:] - 2.0 * slope) / h
-    return Spline(tg.stack([bend / h, (slope - d[:-1]) / h - bend, d[:-1], y[:-1]]), x)
+    return Spline(tg.stack([bend / h, (slope - d[:-1]) / h - bend, d[:-1], y[:-1]]), x, extrapolate)
 
 
 def _equations(n: int, h: Any, slope: Any, ends: str) -> tuple[Any, Any]:
@@ -106,10 +129,19 @@ def linear(table: Any, x: Any) -> Any:
     """``table(x)`` of a `scipy.interpolate.interp1d` of the kind "linear"."""
     if table._kind != "linear" or np.ndim(table.y) != 1:
         raise refused("scipy.interpolate.interp1d but of the kind linear and one curve")
-    knots, x = tg.asarray(table.x), tg.asarray(x)
-    if bool(tg.any(x < knots[0])) or bool(tg.any(x > knots[-1])):
+    knots, y, x = tg.asarray(table.x), tg.asarray(table.y), tg.asarray(x)
+    below, above = x < knots[0], x > knots[-1]
+    if table._extrapolate:
+        piece = tg.clip(tg.searchsorted(knots, x) - 1, 0, knots.shape[0] - 2)
+        low, high = knots[piece], knots[piece + 1]
+        return y[piece] + (x - low) * ((y[piece + 1] - y[piece]) / (high - low))
+    if table.bounds_error and (bool(tg.any(below)) or bool(tg.any(above))):
         raise ValueError("a value in x_new is outside of the interpolation range")
-    return tg.interp(x, knots, tg.asarray(table.y))
+    found = tg.interp(x, knots, y)
+    if table.bounds_error:
+        return found
+    low, high = table._fill_value_below, table._fill_value_above
+    return tg.where(below, low, tg.where(above, high, found))
 
 
 def of_object(callee: Any) -> Callable[..., Any] | None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from codegen.sizes import Sizes
+from codegen.spelling import spell
 from codegen.types import ArrayType
 from tracegrad import linalg
 from tracegrad.errors import ShapeError
 from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.linear_algebra import decompositions
 from tracegrad.ops.linear_algebra.shared_rules import computed_dtype, square_axes
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.shape.reshaping import reshape_to
@@ -23,91 +25,93 @@ from tracegrad.values.dispatch import shape_of
 Table = dict[str, Callable[..., Any]]
 
 
-def _plain(allowed: dict[str, Any], given: dict[str, Any], name: str) -> None:
-    """Raises for an option whose effect is not written here; checks and overwriting are none."""
-    for option, value in given.items():
-        ignored = option in ("check_finite", "lapack_driver") or option.startswith("overwrite")
-        if not ignored and not (option in allowed and value == allowed[option]):
-            raise refused(f"scipy.linalg.{name} with {option}={value!r}")
+def _solve(
+    a: Any, b: Any, lower: bool = False, assume_a: str | None = None, transposed: bool = False
+) -> Any:
+    """Of a matrix that is said to be symmetric, one triangle is read."""
+    if assume_a in ("pos", "positive definite"):
+        return _cho_solve(_cho_factor(a, lower), b)
+    if assume_a in ("sym", "symmetric", "her", "hermitian"):
+        strict = tg.tril(a, -1) if lower else tg.triu(a, 1)
+        turned = tg.matrix_transpose(strict)
+        half = tg.tril(a) if lower else tg.triu(a)
+        a = half + (turned if assume_a.startswith("sym") else tg.conj(turned))
+    elif assume_a not in (None, "gen", "general"):
+        raise refused(f"scipy.linalg.solve with assume_a={assume_a!r}")
+    return linalg.solve(tg.matrix_transpose(a) if transposed else a, b)
 
 
-def _solve(a: Any, b: Any, lower: bool = False, **options: Any) -> Any:
-    given = {k: v for k, v in options.items() if k != "assume_a"}
-    if options.get("assume_a") not in (None, "gen", "general"):
-        raise refused(f"scipy.linalg.solve with assume_a={options['assume_a']!r}")
-    _plain({"transposed": False}, given, "solve")
-    return linalg.solve(a, b)
-
-
-def _cholesky(a: Any, lower: bool = False, **options: Any) -> Any:
-    _plain({}, options, "cholesky")
+def _cholesky(a: Any, lower: bool = False) -> Any:
     return linalg.cholesky(a, upper=not lower)
 
 
-def _cho_factor(a: Any, lower: bool = False, **options: Any) -> Any:
+def _cho_factor(a: Any, lower: bool = False) -> Any:
     """The factor, with zeros where SciPy leaves what stood there."""
-    _plain({}, options, "cho_factor")
     return linalg.cholesky(a, upper=not lower), lower
 
 
-def _cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
-    _plain({}, options, "cho_solve")
+def _cho_solve(c_and_lower: Any, b: Any) -> Any:
     factor, lower = c_and_lower
-    first = linalg.solve_triangular(factor, b, trans=0 if lower else 1, lower=lower)
-    return linalg.solve_triangular(factor, first, trans=1 if lower else 0, lower=lower)
+    first, second = (0, 2) if lower else (2, 0)
+    half = linalg.solve_triangular(factor, b, trans=first, lower=lower)
+    return linalg.solve_triangular(factor, half, trans=second, lower=lower)
 
 
 def _solve_triangular(
-    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    _plain({}, options, "solve_triangular")
     return linalg.solve_triangular(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
 
 
-def _inv(a: Any, **options: Any) -> Any:
-    _plain({"assume_a": None, "lower": False}, options, "inv")
+def _inv(a: Any) -> Any:
     return linalg.inv(a)
 
 
-def _det(a: Any, **options: Any) -> Any:
-    _plain({}, options, "det")
+def _det(a: Any) -> Any:
     return linalg.det(a)
 
 
-def _norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    _plain({}, options, "norm")
+def _svdvals(a: Any) -> Any:
+    return linalg.svdvals(a)
+
+
+def _norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     return linalg.norm(a, ord, axis, keepdims)
 
 
-_EIGEN = {"b": None, "type": 1, "subset_by_index": None, "subset_by_value": None, "driver": None}
+eigh_of: OpRecord = scipy_op(
+    "eigh_of_scipy",
+    lambda attributes: spell(
+        "linalg.eigh(x)" if attributes["UPLO"] == "L" else "linalg.eigh(x, lower=False)"
+    ),
+    "linalg",
+    infer=decompositions.eigh_type,
+    vjp=decompositions.eigh_vjp,
+    jvp=decompositions.eigh_jvp,
+    jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)",
+    attributes={"UPLO": "L"},
+    results="w v",
+)
 
 
-def _eigh(a: Any, *, lower: bool = True, eigvals_only: bool = False, **options: Any) -> Any:
-    _plain(_EIGEN, options, "eigh")
+def _eigh(a: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any:
+    """By SciPy's routine, of which the eigenvectors have other signs than those of NumPy's."""
     triangle = "L" if lower else "U"
     if eigvals_only:
         return linalg.eigvalsh(a, triangle)
-    return tuple(linalg.eigh(a, triangle))
+    return tuple(eigh_of(as_inexact(a), UPLO=triangle))
 
 
-def _eigvalsh(a: Any, *, lower: bool = True, **options: Any) -> Any:
-    _plain(_EIGEN, options, "eigvalsh")
+def _eigvalsh(a: Any, *, lower: bool = True) -> Any:
     return linalg.eigvalsh(a, "L" if lower else "U")
 
 
-def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, **options: Any) -> Any:
-    _plain({}, options, "svd")
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     found = linalg.svd(a, full_matrices, compute_uv)
     return tuple(found) if compute_uv else found
 
 
-def _svdvals(a: Any, **options: Any) -> Any:
-    _plain({}, options, "svdvals")
-    return linalg.svdvals(a)
-
-
-def _qr(a: Any, *, mode: str = "full", **options: Any) -> Any:
-    _plain({"pivoting": False, "lwork": None}, options, "qr")
+def _qr(a: Any, mode: str = "full", lwork: Any = None) -> Any:
     if mode not in ("full", "economic"):
         raise refused(f"scipy.linalg.qr with mode={mode!r}")
     return tuple(linalg.qr(a, {"full": "complete", "economic": "reduced"}[mode]))
@@ -202,9 +206,7 @@ sylvester_of: OpRecord = scipy_op(
 
 
 def _of_matrix(record: OpRecord, name: str, batch: bool = False) -> Callable[..., Any]:
-    def function(A: Any, disp: Any = None, **options: Any) -> Any:
-        if disp not in (None, True) or options:
-            raise refused(f"scipy.linalg.{name} with disp={disp!r}" if disp is not None else name)
+    def function(A: Any) -> Any:
         x = as_inexact(A)
         if np.ndim(x) != 2 and not batch:
             raise ShapeError(f"{name}: takes one matrix, not an array of shape {np.shape(x)}")
@@ -219,19 +221,21 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 def _block_diag(*arrs: Any) -> Any:
     """Matrices along the diagonal, zeros around them."""
-    blocks = [x if np.ndim(x) == 2 else tg.reshape(x, (1, -1)) for x in map(tg.asarray, arrs)]
-    width = sum(np.shape(x)[1] for x in blocks)
+    blocks = [x if np.ndim(x) > 1 else tg.reshape(x, (1, -1)) for x in map(tg.asarray, arrs)]
+    batch = np.broadcast_shapes(*[np.shape(x)[:-2] for x in blocks])
+    width = sum(np.shape(x)[-1] for x in blocks)
     rows, start = [], 0
     for x in blocks:
-        n = np.shape(x)[1]
-        rows.append(tg.pad(x, ((0, 0), (start, width - start - n))))
+        n = np.shape(x)[-1]
+        x = tg.broadcast_to(x, (*batch, *np.shape(x)[-2:])) if batch else x
+        around = [*[(0, 0)] * (len(batch) + 1), (start, width - start - n)]
+        rows.append(tg.pad(x, around))
         start += n
-    return tg.concat(rows, axis=0)
+    return tg.concat(rows, axis=-2)
 
 
-def _solve_banded(l_and_u: Any, ab: Any, b: Any, **options: Any) -> Any:
+def _solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     """By the whole matrix, of which SciPy keeps the diagonals as rows."""
-    _plain({}, options, "solve_banded")
     lower, upper = l_and_u
     n = np.shape(ab)[1]
     whole: Any = 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir import Trait
-from codegen.spelling import Spelling, spell
+from codegen.spelling import Spelling, SpellingOf, spell
 from tracegrad.errors import TraceError
 from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord
@@ -28,12 +28,14 @@ class SciPyOp(OpRecord):
 
 def scipy_op(
     name: str,
-    text: str,
+    text: str | SpellingOf,
     module: str,
     *,
     infer: Callable[..., Any],
     vjp: Any,
+    jvp: Any = None,
     operands: str = "x",
+    results: str = "",
     jax: str | None = None,
     attributes: Mapping[str, Any] | None = None,
     elementwise: bool = False,
@@ -43,16 +45,21 @@ def scipy_op(
     """The record of a function of SciPy; programs for JAX have it where `jax` says how.
 
     `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``. Besides that
-    the texts use these functions and imports (`needs`).
+    the texts use these functions and imports (`needs`). The rule of an op with several `results`
+    takes None as the cotangent of one.
     """
     return SciPyOp(
         name=name,
         operands=tuple(operands.split()),
         infer=infer,
-        spelling={"numpy": spell(text)} | ({"jax": spell(jax)} if jax else {}),
+        spelling={"numpy": spell(text) if isinstance(text, str) else text}
+        | ({"jax": spell(jax)} if jax else {}),
         attributes=dict(attributes or {}),
         traits=frozenset({Trait.ELEMENTWISE} if elementwise else ()),
         vjp=vjp,
+        jvp=jvp,
         differentiable=vjp is not None,
+        results=tuple(results.split()),
+        partial=bool(results),
         needs=needs((f"from scipy import {module}", *used), used_in_jax),
     )

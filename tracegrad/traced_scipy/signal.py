@@ -91,6 +91,8 @@ def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     """`scipy.signal.convolve`; its method decides no more than the rounding."""
     if np.ndim(in1) != np.ndim(in2):
         raise ShapeError(f"convolve: {np.ndim(in1)} and {np.ndim(in2)} axes")
+    if 0 in (*np.shape(in1), *np.shape(in2)):
+        raise ShapeError("convolve: an array has no elements")
     return convolve(in1, in2, mode=mode)
 
 
@@ -103,9 +105,31 @@ def _fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> An
     return _convolve(in1, in2, mode)
 
 
+BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+"""What `tg.pad` calls SciPy's ways to go on behind the boundary."""
+
+
+def _convolve2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    if np.ndim(in1) != 2 or np.ndim(in2) != 2:
+        raise ShapeError(f"convolve2d: takes matrices, not {np.ndim(in1)} and {np.ndim(in2)} axes")
+    if boundary not in BOUNDARIES:
+        raise ArgumentError(f"convolve2d: boundary={boundary!r} is not one of fill, wrap, symm")
+    plain = boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0
+    if mode == "valid" or plain:
+        return _convolve(in1, in2, mode)
+    sizes = np.shape(in2)
+    pads = [(n - 1, n - 1) for n in sizes]
+    if mode == "same":
+        pads = [(n - 1 - (n - 1) // 2, (n - 1) // 2) for n in sizes]
+    values = {"constant_values": fillvalue} if boundary == "fill" else {}
+    return convolve(tg.pad(in1, pads, BOUNDARIES[boundary], **values), in2, mode="valid")
+
+
 TABLE: dict[str, Callable[..., Any]] = {
     "convolve": _convolve,
     "oaconvolve": _fftconvolve,
     "fftconvolve": _fftconvolve,
-    "convolve2d": lambda in1, in2, mode="full": _convolve(in1, in2, mode),
+    "convolve2d": _convolve2d,
 }

@@ -16,6 +16,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.runtime.thread_state import call
 from tracegrad.tensors.array_functions import asarray
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.traced_scipy.refusals import refused
 from tracegrad.traced_scipy.sparse_ops import csc_product, csc_solve, csr_product, csr_solve
 
 FORMATS = ("csr", "csc")
@@ -51,6 +52,17 @@ class Sparse:
 
     def __rmatmul__(self, x: Any) -> Any:
         return product(x, self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise refused(f"scipy.sparse.{self._format}_array.{name} of traced values")
+
+    def _no_operator(self, *others: Any) -> Any:
+        raise refused(f"an operator but @ of a scipy.sparse.{self._format}_array of traced values")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
+    __truediv__ = __neg__ = __pow__ = __getitem__ = _no_operator
 
 
 def is_sparse(x: Any) -> bool:
@@ -105,9 +117,21 @@ def _made(format: str, given: Any, shape: Any, keywords: dict[str, Any]) -> Spar
         rows, columns = columns, rows
     lines, width = shape if format == "csr" else shape[::-1]
     rows, columns = np.asarray(rows), np.asarray(columns)
+    _check_places((rows, columns) if format == "csr" else (columns, rows), shape)
     order = np.argsort(rows * width + columns, kind="stable")
     ends = np.searchsorted(rows[order], np.arange(lines + 1))
     return Sparse(format, asarray(data)[order], columns[order], ends, shape)
+
+
+def _check_places(places: tuple[Any, Any], shape: tuple[int, int]) -> None:
+    """Raises as SciPy does for places that are not in a matrix; its products would not look."""
+    for axis, (where, length) in enumerate(zip(places, shape, strict=True)):
+        if np.size(where) and bool(np.max(where) >= length):
+            raise ValueError(
+                f"axis {axis} index {int(np.max(where))} exceeds matrix dimension {length}"
+            )
+        if np.size(where) and bool(np.min(where) < 0):
+            raise ValueError(f"negative axis {axis} index: {int(np.min(where))}")
 
 
 def csr_array(arg1: Any, shape: Any = None, **keywords: Any) -> Sparse:

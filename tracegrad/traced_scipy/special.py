@@ -13,7 +13,6 @@ from tracegrad.ops.record import OpRecord
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.tensors import array_functions as tg
 from tracegrad.traced_scipy.op_records import scipy_op
-from tracegrad.traced_scipy.refusals import refused
 
 
 def _record(name: str, vjp: Any, operands: str = "x", jax: str | None = None) -> OpRecord:
@@ -85,10 +84,12 @@ gammaincc = _called(
 )
 
 
-def beta(a: Any, b: Any) -> Any:
-    """The beta function."""
-    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
-    return sign * tg.exp(special.betaln(a, b))
+def _beta_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    both = special.digamma(a + b)
+    return ct * y * (special.digamma(a) - both), ct * y * (special.digamma(b) - both)
+
+
+_beta = _record("beta", _beta_vjp, "a b", jax="jax.scipy.special.beta")
 
 
 def multigammaln(a: Any, d: int) -> Any:
@@ -112,6 +113,35 @@ stdtr = _called(
 )
 
 
+# -- entropies and logarithms ----------------------------------------------------------------------
+
+
+_entr = _record("entr", lambda ct, y, x: (-ct * (tg.log(x) + 1.0),), jax="jax.scipy.special.entr")
+_rel_entr = _record(
+    "rel_entr",
+    lambda ct, y, x, z: (ct * (tg.log(x / z) + 1.0), -ct * (x / z)),
+    "x z",
+    jax="jax.scipy.special.rel_entr",
+)
+_kl_div = _record(
+    "kl_div",
+    lambda ct, y, x, z: (ct * tg.log(x / z), ct * (1.0 - x / z)),
+    "x z",
+    jax="jax.scipy.special.kl_div",
+)
+
+
+def _xlog1py_vjp(ct: Any, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
+    """Where x is 0 the function is 0 whatever z is; so is its derivative in z."""
+    nothing = x == 0
+    at_zero = nothing & (z == -1.0)
+    slope = tg.where(at_zero, 0.0, tg.log1p(tg.where(at_zero, 0.0, z)))
+    return ct * slope, ct * tg.where(nothing, 0.0, x / tg.where(nothing, 1.0, 1.0 + z))
+
+
+_xlog1py = _record("xlog1py", _xlog1py_vjp, "x z", jax="jax.scipy.special.xlog1py")
+
+
 # -- Bessel functions ------------------------------------------------------------------------------
 
 
@@ -130,6 +160,7 @@ def _bessel(name: str, below: float, above: float, scaled: bool = False) -> OpRe
 
 _jv = _bessel("jv", 0.5, -0.5)
 _yv = _bessel("yv", 0.5, -0.5)
+_yn = _bessel("yn", 0.5, -0.5)
 _iv = _bessel("iv", 0.5, 0.5)
 _kv = _bessel("kv", -0.5, -0.5)
 _ive = _bessel("ive", 0.5, 0.5, scaled=True)
@@ -139,30 +170,17 @@ _y1 = _record("y1", lambda ct, y, x: (ct * (0.5 * (_yv(0.0, x) - _yv(2.0, x))),)
 _y0 = _record("y0", lambda ct, y, x: (-ct * _y1(x),))
 
 
-def _yn(n: Any, x: Any) -> Any:
-    return _called(_yv)(n, x)
-
-
 # -- the table -------------------------------------------------------------------------------------
-
-
-def _logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
-) -> Any:
-    if return_sign:
-        raise refused("scipy.special.logsumexp with return_sign=True")
-    return special.logsumexp(a, axis, b, keepdims)
 
 
 TABLE: dict[str, Callable[..., Any]] = {
     **{name: getattr(special, name) for name in special.__all__ if name != "psi"},
-    "logsumexp": _logsumexp,
     "psi": special.digamma,
-    "entr": lambda x: -special.xlogy(x, x),
-    "rel_entr": lambda x, y: special.xlogy(x, x / y),
-    "kl_div": lambda x, y: special.xlogy(x, x / y) - x + y,
-    "xlog1py": lambda x, y: special.xlogy(x, 1.0 + y),
-    "beta": beta,
+    "entr": _called(_entr),
+    "rel_entr": _called(_rel_entr),
+    "kl_div": _called(_kl_div),
+    "xlog1py": _called(_xlog1py),
+    "beta": _called(_beta),
     "gamma": gamma,
     "rgamma": rgamma,
     "gammasgn": gammasgn,
@@ -177,7 +195,7 @@ TABLE: dict[str, Callable[..., Any]] = {
     "y1": _called(_y1),
     "jn": _called(_jv),
     "jv": _called(_jv),
-    "yn": _yn,
+    "yn": _called(_yn),
     "yv": _called(_yv),
     "iv": _called(_iv),
     "ive": _called(_ive),

@@ -7,7 +7,7 @@ density, the distribution function and its complement; the others follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from tracegrad import linalg, special
 from tracegrad.tensors import array_functions as tg
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy.refusals import refused
 from tracegrad.traced_scipy.special import gammainc, gammaincc, stdtr
 
@@ -26,7 +27,8 @@ class Standard:
     """A distribution with location 0 and scale 1.
 
     ``logpdf(z, *shapes)``; `cdf` and `sf` alike. `logcdf` and `logsf` where their logarithms are to
-    be had exactly, `ppf` where that is known.
+    be had exactly, `ppf` where that is known. ``valid(*shapes)`` are the conditions without which
+    everything is NaN: by default shapes are positive.
     """
 
     logpdf: Function
@@ -36,11 +38,17 @@ class Standard:
     logsf: Function | None = None
     ppf: Function | None = None
     discrete: bool = False
+    valid: Callable[..., Sequence[Any]] = lambda *shapes: [a > 0 for a in shapes]
 
 
-def _within(inside: Any, logarithm: Any) -> Any:
-    """A logarithm of a density, which is -inf where the density is 0."""
-    return tg.where(inside, logarithm, -math.inf)
+def _but(outside: Any, logarithm: Any) -> Any:
+    """A logarithm of a density, which is -inf where the density is 0; of NaN it is NaN."""
+    return tg.where(outside, -math.inf, logarithm)
+
+
+def _positive(z: Any) -> Any:
+    """Arguments with 1 where formulas for positive ones, and their derivatives, do not hold."""
+    return tg.where(z <= 0.0, 1.0, z)
 
 
 def _between(z: Any, inside: Any, below: float, above: float, low: float, high: float) -> Any:
@@ -50,7 +58,7 @@ def _between(z: Any, inside: Any, below: float, above: float, low: float, high: 
 
 def _clipped(z: Any, low: float, high: float) -> Any:
     """Arguments moved into an interval, where formulas and their derivatives hold."""
-    return tg.where((z >= low) & (z <= high), z, 0.5 * (low + min(high, low + 1.0)))
+    return tg.where((z < low) | (z > high), 0.5 * (low + min(high, low + 1.0)), z)
 
 
 # -- continuous ------------------------------------------------------------------------------------
@@ -61,20 +69,20 @@ def _norm_logpdf(z: Any) -> Any:
 
 
 def _gamma_logpdf(z: Any, a: Any) -> Any:
-    return _within(z >= 0.0, special.xlogy(a - 1.0, z) - z - special.gammaln(a))
+    return _but(z < 0.0, special.xlogy(a - 1.0, z) - z - special.gammaln(a))
 
 
 def _gamma_cdf(z: Any, a: Any) -> Any:
-    return tg.where(z > 0.0, gammainc(a, tg.where(z > 0.0, z, 1.0)), 0.0)
+    return tg.where(z <= 0.0, 0.0, gammainc(a, _positive(z)))
 
 
 def _gamma_sf(z: Any, a: Any) -> Any:
-    return tg.where(z > 0.0, gammaincc(a, tg.where(z > 0.0, z, 1.0)), 1.0)
+    return tg.where(z <= 0.0, 1.0, gammaincc(a, _positive(z)))
 
 
 def _beta_logpdf(z: Any, a: Any, b: Any) -> Any:
     inner = special.xlogy(a - 1.0, z) + special.xlogy(b - 1.0, 1.0 - z)
-    return _within((z >= 0.0) & (z <= 1.0), inner - special.betaln(a, b))
+    return _but((z < 0.0) | (z > 1.0), inner - special.betaln(a, b))
 
 
 def _beta_cdf(z: Any, a: Any, b: Any) -> Any:
@@ -91,7 +99,7 @@ def _t_logpdf(z: Any, df: Any) -> Any:
 
 
 def _uniform_logpdf(z: Any) -> Any:
-    return _within((z >= 0.0) & (z <= 1.0), z * 0.0)
+    return _but((z < 0.0) | (z > 1.0), z * 0.0)
 
 
 def _laplace_cdf(z: Any) -> Any:
@@ -123,18 +131,18 @@ def _expon_sf(z: Any) -> Any:
 
 
 def _lognorm_logpdf(z: Any, s: Any) -> Any:
-    logarithm = tg.log(tg.where(z > 0.0, z, 1.0))
-    return _within(z > 0.0, _norm_logpdf(logarithm / s) - logarithm - tg.log(s))
+    logarithm = tg.log(_positive(z))
+    return _but(z <= 0.0, _norm_logpdf(logarithm / s) - logarithm - tg.log(s))
 
 
 def _lognorm_z(z: Any, s: Any) -> Any:
-    return tg.log(tg.where(z > 0.0, z, 1.0)) / s
+    return tg.log(_positive(z)) / s
 
 
 def _chi2_logpdf(z: Any, df: Any) -> Any:
     half = df / 2.0
     inner = special.xlogy(half - 1.0, z) - z / 2.0 - special.gammaln(half)
-    return _within(z >= 0.0, inner - half * math.log(2.0))
+    return _but(z < 0.0, inner - half * math.log(2.0))
 
 
 CONTINUOUS: dict[str, Standard] = {
@@ -147,7 +155,7 @@ CONTINUOUS: dict[str, Standard] = {
         lambda q: math.sqrt(2.0) * special.erfinv(2.0 * q - 1.0),
     ),
     "expon": Standard(
-        lambda z: _within(z >= 0.0, -z),
+        lambda z: _but(z < 0.0, -z),
         lambda z: -tg.expm1(-tg.maximum(z, 0.0)),
         _expon_sf,
         logsf=lambda z: -tg.maximum(z, 0.0),
@@ -177,8 +185,8 @@ CONTINUOUS: dict[str, Standard] = {
     ),
     "lognorm": Standard(
         _lognorm_logpdf,
-        lambda z, s: tg.where(z > 0.0, special.ndtr(_lognorm_z(z, s)), 0.0),
-        lambda z, s: tg.where(z > 0.0, special.ndtr(-_lognorm_z(z, s)), 1.0),
+        lambda z, s: tg.where(z <= 0.0, 0.0, special.ndtr(_lognorm_z(z, s))),
+        lambda z, s: tg.where(z <= 0.0, 1.0, special.ndtr(-_lognorm_z(z, s))),
     ),
     "chi2": Standard(
         _chi2_logpdf,
@@ -197,7 +205,7 @@ def _whole(k: Any) -> Any:
 
 def _poisson_logpmf(k: Any, mu: Any) -> Any:
     inside = (k >= 0) & (_whole(k) == k)
-    return _within(inside, special.xlogy(k * 1.0, mu) - special.gammaln(k + 1.0) - mu)
+    return _but(~inside, special.xlogy(k * 1.0, mu) - special.gammaln(k + 1.0) - mu)
 
 
 def _poisson_cdf(k: Any, mu: Any) -> Any:
@@ -222,7 +230,7 @@ def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
     inside = (k >= 0) & (k <= n) & (_whole(k) == k)
     kept = tg.where(inside, k * 1.0, 0.0)
     powers = special.xlogy(kept, p) + special.xlogy(n - kept, 1.0 - p)
-    return _within(inside, _log_ways(n, kept, n - kept) + powers)
+    return _but(~inside, _log_ways(n, kept, n - kept) + powers)
 
 
 def _binom_cdf(k: Any, n: Any, p: Any) -> Any:
@@ -237,14 +245,27 @@ def _binom_sf(k: Any, n: Any, p: Any) -> Any:
     return tg.where(k < 0.0, 1.0, tg.where(k >= n, 0.0, inner))
 
 
+def _is_probability(p: Any) -> tuple[Any, Any]:
+    return p >= 0, p <= 1
+
+
 DISCRETE: dict[str, Standard] = {
-    "poisson": Standard(_poisson_logpmf, _poisson_cdf, _poisson_sf, discrete=True),
-    "binom": Standard(_binom_logpmf, _binom_cdf, _binom_sf, discrete=True),
+    "poisson": Standard(
+        _poisson_logpmf, _poisson_cdf, _poisson_sf, discrete=True, valid=lambda mu: [mu >= 0]
+    ),
+    "binom": Standard(
+        _binom_logpmf,
+        _binom_cdf,
+        _binom_sf,
+        discrete=True,
+        valid=lambda n, p: [n >= 0, _whole(n) == n, *_is_probability(p)],
+    ),
     "bernoulli": Standard(
         lambda k, p: _binom_logpmf(k, 1.0, p),
         lambda k, p: _binom_cdf(k, 1.0, p),
         lambda k, p: _binom_sf(k, 1.0, p),
         discrete=True,
+        valid=_is_probability,
     ),
 }
 
@@ -256,7 +277,8 @@ def _multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
     x = tg.asarray(x)
     inside = tg.all((x >= 0) & (_whole(x) == x), axis=-1) & (tg.sum(x, axis=-1) == n)
     terms = special.xlogy(x * 1.0, p) - special.gammaln(x + 1.0)
-    return _within(inside, special.gammaln(n + 1.0) + tg.sum(terms, axis=-1))
+    found = _but(~inside, special.gammaln(n + 1.0) + tg.sum(terms, axis=-1))
+    return _where_valid([n >= 0, tg.all((tg.asarray(p) >= 0) & (p <= 1), axis=-1)], found)
 
 
 def _full_simplex(x: Any, alpha: Any) -> Any:
@@ -271,7 +293,9 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     x, alpha = _full_simplex(x, alpha), tg.asarray(alpha)
     scale = tg.sum(special.gammaln(alpha)) - special.gammaln(tg.sum(alpha))
     powers = alpha if x.ndim == 1 else tg.reshape(alpha, (-1, *[1] * (x.ndim - 1)))
-    return tg.sum(special.xlogy(powers - 1.0, x), axis=0) - scale
+    found = tg.sum(special.xlogy(powers - 1.0, x), axis=0) - scale
+    off = tg.abs(tg.sum(x, axis=0) - 1.0) > 1e-10
+    return _where_valid([tg.all(alpha > 0), tg.all(x >= 0, axis=0), ~off], found)
 
 
 def _covariance(cov: Any, size: int) -> Any:
@@ -337,22 +361,38 @@ def _shapes_of(function: Function) -> tuple[str, ...]:
     return code.co_varnames[1 : code.co_argcount]
 
 
-def _moved(
-    function: Function, shapes: tuple[str, ...], discrete: bool, after: Function | None = None
-) -> Function:
+def _moved(of: Standard, function: Function, after: Function | None = None) -> Function:
     """``function(x, *shapes, loc=0, scale=1)`` from that of the standard distribution."""
+    shapes = _shapes_of(of.logpdf)
+    names = ("k", *shapes, "loc") if of.discrete else ("x", *shapes, "loc", "scale")
 
-    def method(x: Any, *parameters: Any, **named: Any) -> Any:
-        names = (*shapes, "loc", *([] if discrete else ["scale"]))
+    def method(*parameters: Any, **named: Any) -> Any:
         given = dict(zip(names, parameters, strict=False)) | named
         loc, scale = given.pop("loc", 0.0), given.pop("scale", 1.0)
-        if len(parameters) > len(names) or set(given) != set(shapes):
-            raise TypeError(f"expected the arguments x, {', '.join(names)}")
-        z = (tg.asarray(x) - loc) if discrete else (tg.asarray(x) - loc) / scale
-        found = function(z, *[given[name] for name in shapes])
-        return found if after is None else after(found, loc, scale)
+        if len(parameters) > len(names) or set(given) != {names[0], *shapes}:
+            raise TypeError(f"expected the arguments {', '.join(names)}")
+        z = (tg.asarray(given[names[0]]) - loc) if of.discrete else _placed(given["x"], loc, scale)
+        own = [given[name] for name in shapes]
+        found = function(z, *own)
+        if after is not None:  # a density, of which the logarithm of a negative scale is NaN
+            found = after(found, loc, scale)
+        elif not of.discrete:
+            found = _where_valid([scale > 0], found)
+        return _where_valid(of.valid(*own), found)
 
     return method
+
+
+def _placed(x: Any, loc: Any, scale: Any) -> Any:
+    return (tg.asarray(x) - loc) / scale
+
+
+def _where_valid(conditions: Sequence[Any], found: Any) -> Any:
+    """A result, and NaN where parameters are none of the distribution."""
+    for condition in conditions:
+        if isinstance(condition, Tensor) or not np.all(condition):
+            found = tg.where(condition, found, np.nan)
+    return found
 
 
 def _through(last: Function, method: Function) -> Function:
@@ -363,10 +403,9 @@ def table() -> dict[tuple[str, str], Function]:
     """By name of a distribution in `scipy.stats` and of its method."""
     found: dict[tuple[str, str], Function] = {}
     for name, of in (CONTINUOUS | DISCRETE).items():
-        shapes = _shapes_of(of.logpdf)
 
         def add(method: str, function: Function, after: Function | None = None) -> Function:
-            made = _moved(function, shapes, of.discrete, after)  # noqa: B023
+            made = _moved(of, function, after)  # noqa: B023
             found[name, method] = made  # noqa: B023
             return made
 
@@ -395,4 +434,4 @@ def table() -> dict[tuple[str, str], Function]:
 
 
 def _ppf(function: Function) -> Function:
-    return lambda q, loc=0.0, scale=1.0: loc + scale * function(q)
+    return lambda q, loc=0.0, scale=1.0: _where_valid([scale > 0], loc + scale * function(q))

@@ -9,23 +9,27 @@ differential equations, appendices B and C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
-from types import CellType, FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.runtime.thread_state import call
 from tracegrad.traced_scipy.refusals import refused
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled
+from tracegrad.transforms.custom_rule_functions import Rule, Ruled, refuse_unseen
 from tracegrad.transforms.public import value_and_grad
 from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
-from tracegrad.world.scipy_table import closed_over, solvers
+from tracegrad.world.captures import lifted
+from tracegrad.world.scipy_table import solvers
 
 Integrate = Callable[..., Any]
-"""``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``."""
+"""``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``.
+
+``integrate.backwards(size)`` is what goes back from one time to the one before, with the equation
+of the adjoint: of its `size` values the first are those of the state, then those of its cotangent.
+"""
 
 
 class _Path(Ruled):
@@ -45,7 +49,7 @@ def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> Any:
 
 def _forward(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> tuple[Any, Any]:
     states = integrate(func, y0, t, args)
-    return states, (integrate.between, func, states, t, args)
+    return states, (integrate, func, states, t, args)
 
 
 def _differentiable(leaf: Any) -> bool:
@@ -58,6 +62,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     wanted = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
+    back = integrate.backwards(2 * n + 1 + sum(sizes))
     adjoint = partial(_adjoint, _step_of(func, spec, tuple(wanted)), n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
@@ -72,7 +77,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
         if t[i] == t[i - 1]:  # the first of the times asked for is that of the start
             continue
         whole = np.concatenate([states[i], state_bar, np.reshape(start_bar, (1,)), args_bar])
-        found = path(integrate, adjoint, whole, np.array([t[i], t[i - 1]]), args)[-1]
+        found = path(back, adjoint, whole, np.array([t[i], t[i - 1]]), args)[-1]
         state_bar, start_bar, args_bar = found[n : 2 * n], found[2 * n], found[2 * n + 1 :]
     times_bar.append(start_bar)
     cts: list[Any] = [0.0] * len(leaves)
@@ -151,16 +156,116 @@ own_times = _OwnTimes()
 # -- SciPy's interfaces ----------------------------------------------------------------------------
 
 
-def odeint(func: Any, y0: Any, t: Any, args: Sequence[Any] = (), **options: Any) -> Any:
-    """`scipy.integrate.odeint`, differentiable in `y0`, `t` and `args`; `func` must read no other
-    traced value."""
-    if options.pop("tfirst", False):
-        raise refused("scipy.integrate.odeint with tfirst=True")
-    if options.pop("full_output", False):
+def odeint(func: Any, y0: Any, t: Any, args: Any = (), tfirst: bool = False, **options: Any) -> Any:
+    """`scipy.integrate.odeint`, differentiable in `y0`, `t`, `args` and what `func` captures."""
+    if options.pop("full_output", 0):
         raise refused("scipy.integrate.odeint with full_output=True")
-    options = {k: v for k, v in options.items() if k not in ("Dfun", "printmessg")}
-    func, args = _lifted(func, tuple(args))
-    return path(_Odeint(options), func, y0, t, args)
+    if not isinstance(args, tuple):
+        raise ArgumentError("odeint: further arguments must be in a tuple")
+    function, captured = lifted(func)
+    right_side = _swapped(function) if tfirst else function
+    options = {k: v for k, v in options.items() if k not in ("Dfun", "col_deriv", "printmessg")}
+    given = (*args, captured) if captured else args
+    return path(_Odeint(options), right_side, _vector(y0), _times_of(t, "t"), given)
+
+
+def solve_ivp(
+    fun: Any,
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    **options: Any,
+) -> Any:
+    """`scipy.integrate.solve_ivp` on Tensors.
+
+    Differentiable in `y0`, `t_span[0]`, `t_eval`, `args` and the Tensors that `fun` captures.
+    Without `t_eval` at the ends of the solver's own steps, of which the first and the last move
+    with `t_span` and the others are constants. Returns SciPy's object, of which only `t` and `y`
+    are Tensors, without the counts of calls.
+    """
+    from scipy.optimize import OptimizeResult  # type: ignore[import-untyped]
+
+    for name, value in {
+        "dense_output": dense_output,
+        "events": events,
+        "vectorized": vectorized,
+    }.items():
+        if value:
+            raise ArgumentError(
+                f"solve_ivp takes no {name} where values are traced: ask for states by t_eval"
+            )
+    own = () if args is None else tuple(args)
+    if callable(options.get("jac")) and own:
+        jac = options["jac"]
+        options["jac"] = _WithArguments(jac, len(own))
+    function, captured = lifted(fun)
+    func = _swapped(function)
+    given = (*own, captured) if captured else own
+    options = {"method": method, **options}
+    start = _vector(_line_of(y0, "y0"))
+    begin, end = t_span
+    if t_eval is None:
+        steps = _OwnSteps(options)
+        times = own_times(steps, func, start, (begin, end), given)
+        states = path(steps, func, start, times, given)
+    else:
+        asked = _times_of(t_eval, "t_eval")
+        if not np.shape(asked)[0]:
+            raise ArgumentError("solve_ivp: t_eval has no time, so there is nothing to give")
+        times = np.concatenate([np.reshape(begin * 1.0, (1,)), asked])
+        states = path(_SolveIvp(options, _number(end)), func, start, times, given)[1:]
+        times = times[1:]
+    return OptimizeResult(
+        t=times,
+        y=states.T,
+        sol=None,
+        t_events=None,
+        y_events=None,
+        status=0,
+        success=True,
+        message="The solver successfully reached the end of the integration interval.",
+    )
+
+
+def _number(x: Any) -> float:
+    """The end of the span, on which no state at an earlier time depends."""
+    return float(np.asarray(getattr(x, "_array", x)))
+
+
+def _vector(y0: Any) -> Any:
+    """The initial values as an array of one axis: a number, a sequence of them or an array."""
+    sequence = isinstance(y0, list | tuple)
+    start = _line_of(y0, "y0") if sequence or np.ndim(y0) else np.reshape(y0, (1,))
+    if start.dtype.kind == "c":
+        raise ArgumentError("y0 is complex, where values are traced: integrate its two parts")
+    return start * 1.0
+
+
+def _times_of(t: Any, name: str) -> Any:
+    """Times as an array of one axis."""
+    return _line_of(t, name) * 1.0
+
+
+def _line_of(numbers: Any, name: str) -> Any:
+    """An array of one axis, or what is made of a sequence of numbers."""
+    if isinstance(numbers, list | tuple | range) and not any(map(np.ndim, numbers)):
+        parts = [np.reshape(x, (1,)) for x in numbers]
+        numbers = np.concatenate(parts) if parts else np.zeros(0)
+    if np.ndim(numbers) != 1:
+        raise ShapeError(f"{name} must be one-dimensional, not of shape {np.shape(numbers)}")
+    return numbers
+
+
+# -- SciPy's solvers -------------------------------------------------------------------------------
+
+_OF_STARTS = ("first_step", "h0")
+_OF_JACOBIANS = ("jac", "jac_sparsity", "lband", "uband", "ml", "mu")
+_TOLERANCES = ("rtol", "atol")
 
 
 class _Odeint:
@@ -172,13 +277,35 @@ class _Odeint:
     def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
         from scipy import integrate  # type: ignore[import-untyped]
 
-        start = np.atleast_1d(np.asarray(y0, float))
-        return integrate.odeint(func, start, np.asarray(t), tuple(args), **self.options)
+        found, information = integrate.odeint(
+            _seen(func),
+            np.asarray(y0, float),
+            np.asarray(t),
+            args,
+            full_output=True,
+            **self.options,
+        )
+        if not information["message"].startswith(("Integration successful", "Nothing was done")):
+            raise ArithmeticError(f"odeint: {information['message']}")
+        return found
 
-    @property
-    def between(self) -> Integrate:
-        """What goes back from one time to the one before."""
-        return self
+    def backwards(self, size: int) -> Integrate:
+        """What goes back with the equation of the adjoint, of which `size` is the length."""
+        return _Odeint(self._options_backwards(size))
+
+    def _options_backwards(self, size: int) -> dict[str, Any]:
+        """The options without those of the first step and of the Jacobian of the right side.
+
+        Tolerances of each value of the state are those of its cotangent too; others have the least.
+        """
+        without = (*_OF_STARTS, *_OF_JACOBIANS, "tcrit")
+        options = {k: v for k, v in self.options.items() if k not in without}
+        for name in _TOLERANCES:
+            if np.ndim(options.get(name, 0.0)):
+                each = np.asarray(options[name], float)
+                rest = np.full(size - 2 * len(each), each.min())
+                options[name] = np.concatenate([each, each, rest])
+        return options
 
 
 class _SolveIvp(_Odeint):
@@ -196,21 +323,24 @@ class _SolveIvp(_Odeint):
         found = self.solved(func, y0, (t[0], end), args, np.asarray(t)[1:])
         return np.concatenate([np.reshape(np.asarray(y0, float), (1, -1)), found.y.T])
 
-    @property
-    def between(self) -> Integrate:
-        """What goes back from one time to the one before."""
-        return _SolveIvp(self.options)
+    def backwards(self, size: int) -> Integrate:
+        """What goes back with the equation of the adjoint, of which `size` is the length."""
+        return _SolveIvp(self._options_backwards(size))
 
     def solved(self, func: Any, y0: Any, span: Any, args: Any, t_eval: Any = None) -> Any:
         """What SciPy returns."""
         from scipy import integrate
 
+        options = dict(self.options)
+        if isinstance(options.get("jac"), _WithArguments):
+            options["jac"] = options["jac"].of(args)
+        right_side = _seen(func)
         found = integrate.solve_ivp(
-            lambda s, y: func(y, s, *args),
+            lambda s, y: right_side(y, s, *args),
             tuple(map(float, span)),
             np.asarray(y0, float),
             t_eval=t_eval,
-            **self.options,
+            **options,
         )
         if not found.success:
             raise ArithmeticError(f"solve_ivp: {found.message}")
@@ -224,6 +354,30 @@ class _OwnSteps(_SolveIvp):
         return self.solved(func, y0, (t[0], t[-1]), args).y.T
 
 
+class _WithArguments:
+    """A Jacobian ``jac(t, y, *args)``, of which the first `count` arguments of a solution are."""
+
+    def __init__(self, jac: Any, count: int) -> None:
+        self.jac = jac
+        self.count = count
+
+    def of(self, args: Any) -> Any:
+        """It as a function of time and state."""
+        own = args[: self.count]
+        return lambda t, y: self.jac(t, y, *own)
+
+
+def _seen(func: Any) -> Any:
+    """A right side that may not read what is differentiated but by its arguments."""
+
+    def right_side(*args: Any) -> Any:
+        found = func(*args)
+        refuse_unseen(flatten(found)[0], "the right side of a differential equation")
+        return found
+
+    return right_side
+
+
 class _Swapped:
     """A right side ``fun(t, y, *args)`` as ``func(y, t, *args)``."""
 
@@ -234,92 +388,7 @@ class _Swapped:
         return self.fun(t, y, *args)
 
 
-@lru_cache(maxsize=64)
-def _swapped(fun: Any) -> _Swapped:
-    return _Swapped(fun)
-
-
-class _Lifted:
-    """A function that is handed what some of its cells hold, as a tuple behind its arguments."""
-
-    def __init__(self, function: FunctionType, places: Collection[int]) -> None:
-        cells = enumerate(function.__closure__ or ())
-        self.places = tuple(places)
-        self.empty = _with_cells(
-            function, [CellType() if i in self.places else cell for i, cell in cells]
-        )
-
-    def __call__(self, *args: Any) -> Any:
-        *own, held = args
-        cells = list(self.empty.__closure__ or ())
-        for i, value in zip(self.places, held, strict=True):
-            cells[i] = CellType(value)
-        return _with_cells(self.empty, cells)(*own)
-
-
-def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionType:
-    made = FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(cells),
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
-
-
-def _lifted(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """A right side and its arguments, with the Tensors in its cells among these."""
-    if type(function) is not FunctionType:
-        return function, args
-    held = closed_over(function)
-    if not held:
-        return function, args
-    return _Lifted(function, held), (*args, tuple(held.values()))
-
-
-def solve_ivp(
-    fun: Any,
-    t_span: Any,
-    y0: Any,
-    method: str = "RK45",
-    t_eval: Any = None,
-    dense_output: bool = False,
-    events: Any = None,
-    vectorized: bool = False,
-    args: Sequence[Any] | None = None,
-    **options: Any,
-) -> Any:
-    """`scipy.integrate.solve_ivp` on Tensors.
-
-    Differentiable in `y0`, `t_span[0]`, `t_eval`, `args` and the Tensors that `fun` closes over.
-    Without `t_eval` at the ends of the solver's own steps, of which the first and the last move
-    with `t_span` and the others are constants. Returns an object with `t`, `y`, `success`.
-    """
-    if dense_output or events is not None or vectorized:
-        raise ArgumentError(
-            "solve_ivp takes no dense_output, events or vectorized where values are traced"
-        )
-    options = {"method": method, **options}
-    fun, args = _lifted(fun, tuple(args or ()))
-    func = _swapped(fun)
-    if t_eval is None:
-        steps = _OwnSteps(options)
-        times = own_times(steps, func, y0, tuple(t_span), args)
-        states = path(steps, func, y0, times, args)
-    else:
-        begin, end = t_span
-        given = list(t_eval) if isinstance(t_eval, list | tuple) else [t_eval]
-        times = np.concatenate([np.reshape(x, (-1,)) for x in (begin * 1.0, *given)])
-        states = path(_SolveIvp(options, _number(end)), func, y0, times, args)[1:]
-        times = times[1:]
-    return SimpleNamespace(t=times, y=states.T, success=True, status=0, message="", sol=None)
-
-
-def _number(x: Any) -> float:
-    """The end of the span, on which no state at an earlier time depends."""
-    return float(np.asarray(getattr(x, "_array", x)))
+_swapped = lru_cache(maxsize=64)(_Swapped)
 
 
 TABLE: dict[str, Callable[..., Any]] = {"odeint": odeint, "solve_ivp": solve_ivp}

@@ -412,7 +412,8 @@ def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     try:
         found = callee(*operands, **keywords)
     except Exception as error:
-        if isinstance(error, TracegradError) or scipy_table.refuses_callback(error):
+        of_tensors = isinstance(error, TracegradError | TypeError | AttributeError)
+        if of_tensors or scipy_table.refuses_callback(error):
             raise scipy_table.refused(name) from error
         raise
     if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value

@@ -12,26 +12,24 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from types import CellType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.array_functions import trapezoid
-from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy import interpolate, linalg, signal, sparse, special
 from tracegrad.traced_scipy import stats as densities
 from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
-from tracegrad.values.pytree import flatten
+from tracegrad.world.captures import captures
 
 Table = dict[str, Callable[..., Any]]
-LINALG = "scipy.linalg"
 
 __all__ = [
-    "closed_over",
     "counterpart",
+    "counterparts",
     "distributions",
     "functions",
     "is_distribution",
@@ -50,7 +48,7 @@ def functions() -> dict[str, Table]:
     """By module and name, what computes the same."""
     return {
         "scipy.special": special.TABLE,
-        LINALG: linalg.TABLE,
+        "scipy.linalg": linalg.TABLE,
         "scipy.signal": signal.TABLE,
         "scipy.integrate": {"trapezoid": trapezoid, **solvers.call()},
         "scipy.interpolate": interpolate.TABLE,
@@ -69,21 +67,10 @@ def distributions() -> dict[tuple[str, str], Callable[..., Any]]:
 
 
 def solves_with_tensors(callee: Any, given: Iterable[Any]) -> bool:
-    """Whether a solver of differential equations gets a function that closes over Tensors."""
+    """Whether a solver of differential equations gets a function that has captured Tensors."""
     module = sys.modules.get("scipy.integrate")
     solver = any(callee is getattr(module, name, None) for name in solvers.call())
-    return solver and any(map(closed_over, given))
-
-
-def closed_over(function: Any) -> dict[int, Any]:
-    """What the cells of a function hold, by their places, as far as Tensors are in it."""
-    found = {}
-    for i, cell in enumerate(getattr(function, "__closure__", None) or ()):
-        if cell != CellType() and any(
-            type(leaf) is Tensor for leaf in flatten(cell.cell_contents)[0]
-        ):
-            found[i] = cell.cell_contents
-    return found
+    return solver and any(map(captures, given))
 
 
 def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -102,8 +89,77 @@ def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | 
         return lambda _, *rest, **keywords: found(*rest, **keywords)
     for module, table in functions().items():
         if name in table and getattr(sys.modules.get(module), name, None) is callee:
-            return partial(_by_name, callee, table[name]) if module == LINALG else table[name]
+            return with_parameters_of(callee, f"{module}.{name}", table[name])
     return None
+
+
+def counterparts(module: str) -> Table:
+    """The functions of a module of SciPy that have a counterpart, with SciPy's parameters."""
+    theirs = sys.modules[module]
+    return {
+        name: with_parameters_of(getattr(theirs, name), f"{module}.{name}", function)
+        for name, function in functions().get(module, {}).items()
+        if hasattr(theirs, name)
+    }
+
+
+def with_parameters_of(theirs: Any, shown: str, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes SciPy's arguments, by place and by name.
+
+    Those that it does not know are refused by name, but where they are as SciPy has them by default
+    or have no effect on the result: checks and overwriting.
+    """
+
+    def called(*operands: Any, **keywords: Any) -> Any:
+        parameters = _parameters(theirs)
+        if parameters is None:  # a ufunc
+            for name, value in keywords.items():
+                _refuse_option(shown, name, value, None)
+            return ours(*operands)
+        bound = inspect.Signature(parameters).bind(*operands, **keywords)
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            return ours(*bound.args, **bound.kwargs)
+        known, takes_any = _own_parameters(ours)
+        given: dict[str, Any] = {}
+        for parameter in parameters:
+            name = parameter.name
+            if name not in bound.arguments:
+                continue
+            value = bound.arguments[name]
+            if parameter.kind is parameter.VAR_KEYWORD:
+                given |= value
+            elif name in known or takes_any:
+                given[name] = value
+            else:
+                _refuse_option(shown, name, value, parameter.default)
+        return ours(**given)
+
+    return called
+
+
+def _refuse_option(shown: str, name: str, value: Any, default: Any) -> None:
+    """Raises for an argument that is not known, where it would change the result."""
+    if name == "check_finite" or name.startswith("overwrite") or value is default:
+        return
+    plain = isinstance(value, str | int | float | None)
+    if plain and type(default) in (bool, int, float, str) and value == default:
+        return
+    raise refused(f"{shown} with {name}={value!r}" if plain else f"{shown} with {name}")
+
+
+@cache
+def _parameters(theirs: Any) -> tuple[inspect.Parameter, ...] | None:
+    if isinstance(theirs, np.ufunc):
+        return None
+    return tuple(inspect.signature(theirs).parameters.values())
+
+
+@cache
+def _own_parameters(ours: Any) -> tuple[frozenset[str], bool]:
+    """The names of the parameters of ours, and whether it takes any others."""
+    parameters = inspect.signature(ours).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return frozenset(parameters), takes_any
 
 
 def _is_sparse(callee: Any, operands: tuple[Any, ...]) -> bool:
@@ -118,20 +174,21 @@ def _product(callee: Any) -> Callable[..., Any]:
     return lambda *operands: sparse.times(*bound, *operands)
 
 
-def _by_name(callee: Any, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
-    """A function with SciPy's arguments by their names: checks and copies may be given by place."""
-    bound = inspect.signature(callee).bind(*operands, **keywords)
-    if any(p.kind is p.VAR_POSITIONAL for p in bound.signature.parameters.values()):
-        return function(*bound.args, **bound.kwargs)
-    return function(**bound.arguments)
-
-
 def _of_distribution(owner: Any, method: str) -> Callable[..., Any] | None:
     stats = sys.modules.get("scipy.stats")
+    frozen = getattr(owner, "dist", None)
     for (name, of), function in distributions().items():
-        if of == method and getattr(stats, name, None) is owner:
+        if of != method:
+            continue
+        if frozen is not None and frozen.name == name and type(owner.args) is tuple:
+            return partial(_of_frozen, function, owner.args, owner.kwds)
+        if getattr(stats, name, None) is owner:
             return function
     return None
+
+
+def _of_frozen(function: Callable[..., Any], args: Any, kwds: Any, x: Any) -> Any:
+    return function(x, *args, **kwds)
 
 
 def is_distribution(x: Any) -> bool:
@@ -156,6 +213,6 @@ def name_of(callee: Any, operands: tuple[Any, ...]) -> str:
     owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
     owners = [getattr(owner, "name", None) or type(owner).__name__] * is_distribution(owner)
     name = getattr(callee, "__name__", type(callee).__name__)
-    if public[-1] == name:  # the file has the name of the function
+    if public[-1] == name and len(public) > 2:  # the file has the name of the function
         public.pop()
     return ".".join([*public, *owners, name])

@@ -135,13 +135,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 # -- eigenvalues of Hermitian matrices ----------------------------------------------------------
 
 
-def _eigh_type(sizes: Sizes, x: ArrayType, UPLO: str) -> tuple[ArrayType, ArrayType]:
+def eigh_type(sizes: Sizes, x: ArrayType, UPLO: str) -> tuple[ArrayType, ArrayType]:
     batch, n = square_axes("eigh", sizes, x)
     dtype = computed_dtype("eigh", x)
     return ArrayType(real_dtype(dtype), (*batch, n)), ArrayType(dtype, (*batch, n, n))
 
 
-def _eigh_vjp(cts: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any]:
+def eigh_vjp(cts: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any]:
     """``V (diag(g_w) + K / gaps) V^H``, K the anti-Hermitian part of ``V^H g_v``."""
     (ct_w, ct_v), (w, v) = cts, ys
     if ct_v is None:
@@ -162,7 +162,7 @@ def _diagonal(x: Any) -> Any:
     return diagonal_of(x, offset=0, axis1=ndim - 2, axis2=ndim - 1)
 
 
-def _eigh_jvp(dots: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any, Any]:
+def eigh_jvp(dots: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any, Any]:
     """The diagonal of ``V^H dX V``, and ``V`` times the rest of it over the gaps."""
     w, v = ys
     moved = matmul(adjoint(v), matmul(dots[0], v))
@@ -176,9 +176,9 @@ eigh_of = define(
     "eigh",
     "np.linalg.eigh(x, UPLO=UPLO)",
     jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)",
-    infer=_eigh_type,
-    vjp=_eigh_vjp,
-    jvp=_eigh_jvp,
+    infer=eigh_type,
+    vjp=eigh_vjp,
+    jvp=eigh_jvp,
     attributes={"UPLO": "L"},
     results="w v",
     partial=True,
@@ -197,7 +197,7 @@ eigvalsh_of = define(
     "eigvalsh",
     "np.linalg.eigvalsh(x, UPLO=UPLO)",
     jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)[0]",
-    infer=lambda sizes, x, UPLO: _eigh_type(sizes, x, UPLO)[0],
+    infer=lambda sizes, x, UPLO: eigh_type(sizes, x, UPLO)[0],
     vjp=_eigvalsh_vjp,
     attributes={"UPLO": "L"},
     domain="hermitian",

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from codegen.spelling import Spelling, spell
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
-from tracegrad.ops.elementwise.ufuncs import exp, positive
+from tracegrad.ops.elementwise.ufuncs import (
+    exp,
+    isfinite,
+    log,
+    minimum,
+    positive,
+    stop_gradient,
+    where,
+)
 from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions.row_normalization import dot_kept
@@ -19,13 +30,14 @@ from tracegrad.ops.reductions.sums_and_extremes import (
     _reduce,
     _where,
     is_inner,
+    max,
     reducer,
     restore,
     sum,
     sum_along,
     sum_over,
 )
-from tracegrad.ops.shape.reshaping import canonical_axis, sizes_of
+from tracegrad.ops.shape.reshaping import canonical_axis, sizes_of, squeeze
 from tracegrad.ops.type_rules import Axis, axes_of, mean_dtype, reduction, ufunc
 from tracegrad.values.dispatch import ndim_of, shape_of
 
@@ -79,6 +91,24 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if _is_nothing(x, canonical_axis(axis, ndim_of(x))):
         return sum(x, axis, keepdims=keepdims) - INFINITY
     return _reduce(logsumexp_over, x, axis, keepdims)
+
+
+def weighted_logsumexp(x: Any, b: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """``log(sum(b * exp(x)))`` over `axis` without overflow; NaN where that sum is negative.
+
+    Where `b` is 0 an element adds nothing, be it infinite.
+    """
+    x, b = as_inexact(x), as_inexact(b)
+    nothing = b == 0
+    kept = stop_gradient(where(nothing, -INFINITY, x))
+    if _is_nothing(kept, canonical_axis(axis, ndim_of(kept))):
+        return sum(kept, axis, keepdims=keepdims) - INFINITY
+    top = max(kept, axis, keepdims=True)
+    top = where(isfinite(top), top, 0.0)
+    highest = 0.9 * math.log(np.finfo(kept.dtype).max)
+    shifted = where(nothing, minimum(x - top, highest), x - top)
+    total = sum(b * exp(shifted), axis, keepdims=keepdims)
+    return log(total) + (top if keepdims else squeeze(top, axis))
 
 
 def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
