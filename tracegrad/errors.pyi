@@ -82,6 +82,9 @@ class ScalarError(ShapeError, TypeError):
 class AxisError(ShapeError, _AxisError):
     """An axis that an array does not have; NumPy's ``AxisError``, an ``IndexError``, too."""
 
+def how_to_install(library: str) -> str:
+    """The end of a message that misses a library: tracegrad itself is on no package index."""
+
 def raise_told(error: BaseException) -> None:
     """Raises our error where NumPy has put one of its own around it, which says less."""
 

@@ -116,7 +116,7 @@ def logit(x: Any) -> Any:
 def logsumexp(a: Tensor, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """``log(sum(b * exp(a)))`` over `axis` without overflow; `b` must not be negative."""
+    """``log(sum(b * exp(a)))`` over `axis` without overflow; NaN where that sum is negative."""
 
 @overload
 def ndtr(x: Tensor) -> Tensor: ...
