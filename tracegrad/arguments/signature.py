@@ -131,7 +131,11 @@ def signature_of(function: Any) -> inspect.Signature:
     if isinstance(ufunc, np.ufunc):
         only = inspect.Parameter.POSITIONAL_ONLY
         return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(ufunc.nin)])
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # a builtin whose parameters nobody knows: min, math.hypot
+        several = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
+        return inspect.Signature([several])
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)
 

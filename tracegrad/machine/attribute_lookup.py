@@ -139,6 +139,8 @@ def as_value(value: Any, owner: Any) -> Any:
         return value
     if type(value) is FunctionType:
         return MethodType(value, owner)
+    if owner is None:  # `__get__` takes it for no owner
+        return getattr(None, value.__name__)
     return value.__get__(owner, type(owner))
 
 

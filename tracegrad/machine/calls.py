@@ -61,7 +61,8 @@ def call_c(m, callee: Any, kind: type, args: Any, kwargs: dict) -> Any:
         return m.midway(replaced, m, args, kwargs)
     if kind is BuiltinFunctionType or kind is MethodWrapperType:
         owner = callee.__self__
-        if owner is not None and type(owner) is not ModuleType and not is_a(owner, type):
+        none = owner is None and kind is BuiltinFunctionType
+        if not none and type(owner) is not ModuleType and not is_a(owner, type):
             owner = m.part(callee, "__self__", owner)
             method = method_of(type(owner), callee)
             if method is not None:
@@ -75,7 +76,7 @@ def method_of(cls: type, callee: Any) -> Any:
     for base in cls.__mro__ or ():
         found: Any = base.__dict__.get(name)
         in_c = type(found) is MethodDescriptorType or type(found) is WrapperDescriptorType
-        if in_c and found.__get__(callee.__self__, cls) == callee:
+        if in_c and as_value(found, callee.__self__) == callee:
             return found
     return None
 

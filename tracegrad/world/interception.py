@@ -14,7 +14,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import MethodDescriptorType
+from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -238,6 +238,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _of_buffer(callee, operands, keywords)
     if type(callee) is MethodDescriptorType and callee.__objclass__ in _OF_NUMPY:
         return _method_of_array(callee, operands, keywords)
+    if type(callee) is WrapperDescriptorType:
+        return _operator_of_type(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_table.is_of_scipy(callee):
@@ -272,6 +274,49 @@ def _method_of_array(
         return lambda: as_of_method("copy", copy(operands[0]), operands[0])
     own = getattr(Tensor, method.__name__, None)
     return None if own is None else lambda: own(*operands, **keywords)
+
+
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: operation(y, x)
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "divmod": divmod,
+    **{n: getattr(operator, n) for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")},
+}
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    **{f"__{name}__": operation for name, operation in _BINARY.items()},
+    **{f"__r{name}__": _reflected(operation) for name, operation in _BINARY.items()},
+    **{f"__{n}__": getattr(operator, n) for n in ("lt", "le", "eq", "ne", "gt", "ge")},
+    **{f"__{n}__": getattr(operator, n) for n in ("neg", "pos", "abs")},
+}
+"""The operators that are methods of types, by their names."""
+_NUMBERS = (int, float, complex)
+"""Python's: each takes those before it."""
+
+
+def _operator_of_type(
+    slot: WrapperDescriptorType, operands: Operands, keywords: Keywords
+) -> Callable[[], Any] | None:
+    """``(2.0).__mul__(x)`` and ``np.ndarray.__add__(x, y)``: a type's method on Tensors.
+
+    None where a type's own method says NotImplemented of what a Tensor stands for.
+    """
+    operation, kind = _OPERATORS.get(slot.__name__), slot.__objclass__
+    if operation is None or keywords or not any(type(x) is Tensor for x in operands):
+        return None
+    if issubclass(kind, _OF_NUMPY):
+        return (lambda: operation(*operands)) if type(operands[0]) is Tensor else None
+    takes = _NUMBERS[: _NUMBERS.index(kind) + 1] if kind in _NUMBERS else ()
+    if not isinstance(operands[0], kind) or not all(isinstance(x, takes) for x in operands):
+        return None
+
+    def number() -> Any:
+        found = operation(*map(as_python_number, operands))
+        several = type(found) is tuple
+        return tuple(map(as_python_number, found)) if several else as_python_number(found)
+
+    return number
 
 
 _OF_BUFFERS = frozenset(map(id, (memoryview, np.frombuffer, np.nditer, bytes, bytearray)))

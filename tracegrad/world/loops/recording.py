@@ -283,14 +283,14 @@ class Loops(Closing):
 
     def _goes_unseen(self, iterator: Any) -> None:
         """Says of a loop that what it goes through is no numbers and no rows of an array."""
-        frame = self.world.machine.frame
-        if frame.program.instructions[frame.index].name == "FOR_ITER":
+        frame = self.world.machine.frame  # None: what is differentiated is a builtin itself
+        if frame is not None and frame.program.instructions[frame.index].name == "FOR_ITER":
             kind = type(iterator).__name__.removesuffix("_iterator")
             say(frame.code, frame.index, f"it goes through a {kind} of which no array is known")
 
     def _is_first(self, frame: Any, shown: Any) -> bool:
         """Whether a frame stands at the beginning of a loop that may stay one."""
-        if self.suspended or STATE.trace is not self.trace:
+        if self.suspended or STATE.trace is not self.trace or frame is None:
             return False
         instruction = frame.program.instructions[frame.index]
         if instruction.name != "FOR_ITER" or frame.stack[-1] is not shown:
