@@ -33,6 +33,7 @@ from tracegrad.errors import (
     GradientError,
     LostGradientError,
     RecompileWarning,
+    TraceError,
     TracegradError,
 )
 
@@ -593,6 +594,20 @@ def raises_nothing():
 @refused("`return float(loss)`", LostGradientError, "test_limits.py")
 def number_returned():
     return tg.grad(lambda x: float((x * x).sum()))(X)
+
+
+@refused("`return zip(x, y)`", TraceError, "return list(...) of it")
+def iterator_returned():
+    def rows(x):
+        yield x
+
+    for function in (reversed, iter, lambda x: zip(x, x), lambda x: {"a": map(abs, x)}):
+        for call in (tg.compile(function), tg.vmap(function)):
+            with pytest.raises(TraceError, match="returns an iterator"):
+                call(np.ones((3, 2)))
+    with pytest.raises(TraceError):
+        tg.grad(lambda x: (np.sum(x), iter(x)), has_aux=True)(X)
+    return tg.compile(rows)(X)
 
 
 @refused("a recorded value written into an array", ConversionError, "would lose its gradient")

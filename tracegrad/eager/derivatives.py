@@ -19,7 +19,7 @@ from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
 from tracegrad.compiled.traced_run import Run
 from tracegrad.eager.within_traces import entered
-from tracegrad.errors import raise_told
+from tracegrad.errors import TraceError, raise_told
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -57,6 +57,11 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
     def owned(leaf: Any) -> Any:
         array = plain_leaf(leaf)
         if not isinstance(array, np.ndarray):
+            if _iterates(array) and not any(array is leaf for leaf in given):
+                raise TraceError(
+                    "the function returns an iterator, whose values are not computed when the "
+                    "call ends: return list(...) of it"
+                )
             return array
         if id(memory_of(array)) in taken:
             array = array.copy(order="K")
@@ -64,6 +69,13 @@ def handed_out(result: Any, given: Sequence[Any]) -> Any:
         return array
 
     return map_tree(owned, result)
+
+
+def _iterates(x: Any) -> bool:
+    """Whether an object is an iterator that Python, or the tracer, makes."""
+    kind = type(x)
+    own = kind.__module__.partition(".")[0] in ("builtins", "itertools", "tracegrad")
+    return own and hasattr(kind, "__next__")
 
 
 def arrays_for_arrays(result: Any) -> Any:
