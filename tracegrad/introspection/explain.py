@@ -168,7 +168,11 @@ def why_slow(name: str, seconds: float, nodes: Iterable[Node], because: str = ""
     at = next(origin for origin in origins if origin.point is point)
     loop = loop_around(point)
     took = f"{took}: {len(origins)} operations were recorded, {turns} times that of "
-    took += f"{at.file}:{at.line}  {at.text}" + (f"; the loop {loop} is unrolled" if loop else "")
+    took += f"{at.file}:{at.line}  {at.text}"
+    if loop:
+        took += f"; the loop {loop} is unrolled"
+        why = unrolled([point]).get(loop)
+        took += f" ({why})" if why and not because else ""
     if loop and because:
         return f"{took}, {because}"
     return (

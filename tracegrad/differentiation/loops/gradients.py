@@ -49,7 +49,7 @@ from tracegrad.differentiation.loops.list_reads import (
     without_repeats,
 )
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
-from tracegrad.differentiation.loops.optional_cotangents import Finish, Telling
+from tracegrad.differentiation.loops.optional_cotangents import Finish, States, Telling
 from tracegrad.differentiation.loops.recomputation import made_again, released
 from tracegrad.differentiation.loops.residual_reads import Number, Reading
 from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, made_by
@@ -509,10 +509,12 @@ class _Writer(Reading, Telling, Listing, InTurns):
         def some() -> Block:
             begun = self._begun(facts, mine, after)
             maybe = self._maybe(facts, mine, begun)
+            states = self._after(facts, {v: ct for v, ct in begun.items() if v not in maybe}, maybe)
             begun.update((self._teller(value), self._number(0)) for value in maybe)
             begun.update(self._telling(mine, cts))
             self._require_rows(facts, count, begun)
-            return self._loop_back(facts, count, begun, cts, self._where_met(maybe, then))
+            met = self._where_met(facts, maybe, states, then)
+            return self._loop_back(facts, count, begun, cts, met)
 
         new = any(found.keys() != mine.keys() for found in after)
         if new and count.value is not None:
@@ -617,10 +619,11 @@ class _Writer(Reading, Telling, Listing, InTurns):
         cts: Cotangents,
         then: Finish,
         unsure: Sequence[Value] = (),
+        states: States = frozenset(),
     ) -> Block:
         """A loop over the turns, last to first, and what follows it.
 
-        Parameters that are `unsure` may have no cotangent in a turn.
+        Parameters that are `unsure` may have no cotangent in a turn, in one of `states`.
         """
         loop, label = facts.loop, object()
         origin = replace(loop.origin, section="backward")
@@ -655,7 +658,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             return Block((Again(label, arguments, origin),))
 
         with self.reverse.stage.apart(self.graph.sizes) as builder:
-            turn = self._turn_of_some(facts, k, parameters, finish, unsure)
+            turn = self._turn_of_some(facts, k, parameters, finish, unsure, states)
         turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
         for v in lists:
             after_turns = [found[v] for found in met]

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, TypeAlias
 
-from codegen.ir import Block, Branch, Loop, Origin, Value
+from codegen.ir import Block, Branch, Origin, Value
 from tracegrad.differentiation.loops.list_reads import Cotangents, Unrollable
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT, Facts
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import greater, where
 
-MOST_MAYBE = 3  # values to which a gradient may flow, or not
-MOST_LACKING = 2  # parameters that may have no cotangent in a turn
+MOST_AFTER = 8  # sets of values that may have a cotangent behind a loop
+MOST_LACKING = 4  # sets of parameters that may have none in a turn
+MOST_SETS = 32  # of all that turns may leave a cotangent of
 
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
+States: TypeAlias = "Set[frozenset[Value]]"
+"""The sets of values that have a cotangent after some number of turns."""
 
 
 class Telling:
@@ -33,6 +35,7 @@ class Telling:
 
     reverse: Reverse
     wanted: Sequence[Value]
+    active: set[Value]
     segments: Set[object]  # the loops over segments of others
     empty: set[Value]  # cotangents that are zeros throughout
     teller: dict[Value, Value]
@@ -45,9 +48,6 @@ class Telling:
         raise NotImplementedError
 
     def _named(self, value: Value, ct: Value) -> Origin:
-        raise NotImplementedError
-
-    def _ended(self, node: Branch | Loop) -> Block:
         raise NotImplementedError
 
     def _flowing(
@@ -72,6 +72,7 @@ class Telling:
         cts: Cotangents,
         then: Finish,
         unsure: Sequence[Value] = (),
+        states: States = frozenset(),
     ) -> Block:
         raise NotImplementedError
 
@@ -126,53 +127,95 @@ class Telling:
                 found.append(value)
         return found
 
-    def _where_met(self, new: Sequence[Value], then: Finish) -> Finish:
-        """Goes on behind a loop with cotangents that it may not have met, and without them."""
-        inner = [v for v in new if v not in self.wanted]
+    def _reached(self, facts: Facts, begun: Cotangents) -> tuple[Cotangents, States] | None:
+        """All that may have a cotangent after some turns, and which of them at once.
 
-        def finish(cts: Cotangents) -> Block:
-            return go(inner, cts)
+        No set has what is wanted. None where there are many.
+        """
+        every = dict(begun)
 
-        def go(left: Sequence[Value], cts: Cotangents) -> Block:
-            if not left:
-                return then(cts)
-            value, key = left[0], self.teller[left[0]]
-            ways = [{v: ct for v, ct in cts.items() if v is not key}]
-            ways.append({v: ct for v, ct in ways[0].items() if v is not value})
-            blocks = []
-            for way in ways:
-                with self.reverse.stage.apart(self.graph.sizes) as builder:
-                    block = go(left[1:], way)
-                    blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
-            origin = replace(cts[key].origin, name=None)
-            return self._ended(Branch(cts[key], "bool", (True, False), tuple(blocks), origin))
+        def among(cts: Cotangents) -> frozenset[Value]:
+            return frozenset(v for v in cts if v not in self.wanted)
 
-        if len(inner) > MOST_MAYBE:
+        states = dict.fromkeys([among(begun)])
+        left = [*states]
+        while left:
+            state = left.pop()
+            mine = {v: every[v] for v in every if v in state or (v in begun and v in self.wanted)}
+            for turn in range(len(facts.turns)):
+                for found in self._flowing(facts, turn, mine):
+                    for v, ct in found.items():
+                        every.setdefault(v, Value(ct.type, ct.origin))
+                    after = among(found)
+                    if after not in states:
+                        states[after] = None
+                        left.append(after)
+            if len(states) > MOST_SETS:
+                return None
+        return every, states.keys()
+
+    def _after(self, facts: Facts, sure: Cotangents, maybe: Sequence[Value]) -> States:
+        """Which of some values may have a cotangent behind a loop at once."""
+        if all(v in self.wanted for v in maybe):
+            return frozenset()
+        found = self._reached(facts, sure)
+        if found is None:
             raise Unrollable("which gradients flow differs from turn to turn")
-        return finish
+        return found[1]
 
-    def _unsure(self, facts: Facts, mine: Cotangents) -> tuple[Cotangents, list[Value]] | None:
+    def _where_met(
+        self, facts: Facts, new: Sequence[Value], states: States, then: Finish
+    ) -> Finish:
+        """Goes on behind a loop with cotangents that it may not have met, and without them."""
+        loop = facts.loop
+        given = dict(zip(loop.parameters, loop.arguments, strict=True))
+        inner = [v for v in new if v not in self.wanted and given.get(v, v) in self.active]
+        states = {state.intersection(inner) for state in states}
+        if len(states) > MOST_AFTER:
+            raise Unrollable("which gradients flow differs from turn to turn")
+        return lambda cts: self._by_state(inner, states, cts, then)
+
+    def _by_state(
+        self, unsure: Sequence[Value], states: States, cts: Cotangents, then: Finish
+    ) -> Block:
+        """A block for each set of the values that may have a cotangent, by what tells of them."""
+        for value in unsure:
+            key = self.teller[value]
+            having = {state for state in states if value in state}
+            absent = states - having
+            known = {v: ct for v, ct in cts.items() if v is not key}
+            without = {v: ct for v, ct in known.items() if v is not value}
+            if having and absent:
+                break
+            cts = known if having else without
+        else:
+            return then(cts)
+        blocks = []
+        for some, way in ((having, known), (absent, without)):
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
+                block = self._by_state(unsure, some, way, then)
+                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+        origin = replace(cts[key].origin, name=None)
+        return Block((Branch(cts[key], "bool", (True, False), tuple(blocks), origin),))
+
+    def _unsure(
+        self, facts: Facts, mine: Cotangents
+    ) -> tuple[Cotangents, list[Value], States] | None:
         """All that may have a cotangent in some turn, and the parameters that may have none.
 
-        None where these are many, or where all would be had after a few turns.
+        None where there are many sets of these, or where all would be had after a few turns.
         """
         if not facts.several_ways or facts.loop.label in self.segments:
             return None
-        turns, every = range(len(facts.turns)), dict(mine)
-        lacking: dict[Value, None] = {}
-        while True:
-            known = len(every), len(lacking)
-            for missing in (None, *lacking):
-                some = {v: ct for v, ct in every.items() if v is not missing}
-                for found in [x for turn in turns for x in self._flowing(facts, turn, some)]:
-                    for v, ct in found.items():
-                        every.setdefault(v, Value(ct.type, ct.origin))
-                    lacking.update((v, None) for v in every if v in facts.own and v not in found)
-            lacking.update((v, None) for v in every if v in facts.own and v not in mine)
-            if len(lacking) > MOST_LACKING:
-                return None
-            if known == (len(every), len(lacking)):
-                return every, [*lacking]
+        found = self._reached(facts, mine)
+        if found is None:
+            return None
+        every, states = found
+        parameters = [v for v in every if v in facts.own]
+        lacking = [v for v in parameters if any(v not in state for state in states)]
+        if len({state.intersection(lacking) for state in states}) > MOST_LACKING:
+            return None
+        return every, lacking, states
 
     def _some_turns(
         self,
@@ -180,6 +223,7 @@ class Telling:
         count: Number,
         every: Cotangents,
         unsure: Sequence[Value],
+        states: States,
         cts: Cotangents,
         then: Finish,
     ) -> Block:
@@ -190,13 +234,11 @@ class Telling:
         told = dict.fromkeys((*unsure, *maybe))
         begun.update((self._teller(v), self._number(int(v in mine))) for v in told)
         begun.update(self._telling(mine, cts))
-        for several in range(len(unsure) + 1):
-            for missing in combinations(unsure, several):
-                gone = {*missing, *map(self._teller, unsure)}
-                some = {v: ct for v, ct in begun.items() if v not in gone}
-                self._require_rows(facts, count, some)
-        then = self._where_met([*told], then)
-        return self._loop_back(facts, count, begun, cts, then, unsure)
+        for state in states:
+            gone = {*unsure} - state | {*map(self._teller, unsure)}
+            self._require_rows(facts, count, {v: ct for v, ct in begun.items() if v not in gone})
+        then = self._where_met(facts, [*told], states, then)
+        return self._loop_back(facts, count, begun, cts, then, unsure, states)
 
     def _turn_of_some(
         self,
@@ -205,17 +247,10 @@ class Telling:
         parameters: Cotangents,
         finish: Finish,
         unsure: Sequence[Value],
+        states: States,
     ) -> Block:
         """The block that goes back through a turn, with those cotangents that there are."""
-        if not unsure:
-            return self._one_turn(facts, k, parameters, finish)
-        value, key = unsure[0], self.teller[unsure[0]]
-        ways = [{v: ct for v, ct in parameters.items() if v is not key}]
-        ways.append({v: ct for v, ct in ways[0].items() if v is not value})
-        blocks = []
-        for way in ways:
-            with self.reverse.stage.apart(self.graph.sizes) as builder:
-                block = self._turn_of_some(facts, k, way, finish, unsure[1:])
-                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
-        origin = replace(parameters[key].origin, name=None)
-        return Block((Branch(parameters[key], "bool", (True, False), tuple(blocks), origin),))
+        states = {state.intersection(unsure) for state in states}
+        return self._by_state(
+            unsure, states, parameters, lambda cts: self._one_turn(facts, k, cts, finish)
+        )
