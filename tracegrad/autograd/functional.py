@@ -16,7 +16,7 @@ from tracegrad.autograd.tape_tangents import pushed_forward, tangent_like
 from tracegrad.errors import ArgumentError, GradientError, NonScalarError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tape.tape import LEAF, Node
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import FLOATING
@@ -362,7 +362,7 @@ class _Run:
         self.inputs = [self._input(x) for x in _tensors("inputs", inputs)]
         before = STATE.update(grad_enabled=True)
         try:
-            returned = func(*self.inputs)
+            returned = call(func, self.inputs, {})
         finally:
             STATE.update(**before)
         self.single_output = isinstance(returned, Tensor)

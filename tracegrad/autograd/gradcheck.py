@@ -15,6 +15,7 @@ import numpy as np
 
 from tracegrad.autograd.functional import grad
 from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.runtime.thread_state import call
 from tracegrad.tensors.tensor import Tensor, wrap
 
 
@@ -162,7 +163,7 @@ def _wanted(args: Sequence[Any]) -> list[int]:
 
 def _outputs(fn: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
     """What the function returns, as a list; things that are no Tensors have no gradient."""
-    returned = fn(*args)
+    returned = call(fn, args, {})
     several = returned if isinstance(returned, tuple | list) else (returned,)
     return [x for x in several if isinstance(x, Tensor)]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ShapeError
+from tracegrad.runtime.thread_state import call
 from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.pytree import flatten as leaves_of
@@ -81,6 +82,6 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]
     start, back = flatten(example)
 
     def flat(vector: Any, *args: Any) -> Any:
-        return flatten(func(back(vector), *args))[0]
+        return flatten(call(func, (back(vector), *args), {}))[0]
 
     return flat, back, start

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.misc.flatten import flatten
+from tracegrad.runtime.thread_state import call
 
 __all__ = ["adam", "rmsprop", "sgd", "unflatten_optimizer"]
 
@@ -27,10 +28,10 @@ def unflatten_optimizer(optimize: Callable[..., Any]) -> Callable[..., Any]:
         start, back = flatten(x0)
 
         def gradient(x: Any, i: int) -> Any:
-            return flatten(grad(back(x), i))[0]
+            return flatten(call(grad, (back(x), i), {}))[0]
 
         def seen(x: Any, i: int, g: Any) -> None:
-            callback(back(x), i, back(g))
+            call(callback, (back(x), i, back(g)), {})
 
         return back(optimize(gradient, start, seen if callback else None, *args, **kwargs))
 

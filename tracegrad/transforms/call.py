@@ -190,7 +190,8 @@ class Calling(BatchCalls, TensorCalls):
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
         args, kwargs = with_keys_of_jax((args, kwargs)) if STATE.of_jax else (args, kwargs)
-        result = placed(self._function(*args, **kwargs), self._transform, self.__name__)
+        returned = call_user(self._function, args, kwargs, self)
+        result = placed(returned, self._transform, self.__name__)
         if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
             return result
         return arrays_for_arrays(result)

@@ -37,6 +37,7 @@ from tracegrad.world.callable_names import (
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.container_changes import CHANGING
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
+from tracegrad.world.held_functions import enter_held
 from tracegrad.world.interception import holds_tensors, instead, stacked
 from tracegrad.world.jax_table import is_public
 from tracegrad.world.jax_tree_calls import function_under_a_name, tree_function
@@ -299,7 +300,9 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
     name = getattr(callee, "__name__", "")
     _makes(world, module, operands)
     own = _is_own(callee)
-    if not own:
+    if own:
+        enter_held(world, callee)
+    else:
         if _holds_state(world, callee):
             world.effect(f"{world.text_of(callee)}, a {name_of_class(callee)}, which C code reads")
         called_back = _called_back(world, operands, keywords)

@@ -551,7 +551,7 @@ class World(Variables, Sequences):
         if type(owner) in (partial, defaultdict):  # which may be given another one
             self.guard(ATTRIBUTE, owner, name, value, text)
         entered = self.enter(value, text)
-        return self.contents_of(entered) if type(value) is dict else entered
+        return self.contents_of(entered) if type(value) in (dict, tuple) else entered
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)

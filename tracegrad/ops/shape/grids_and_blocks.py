@@ -52,6 +52,7 @@ from tracegrad.ops.shape.reshaping import (
     reshape_to,
 )
 from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
+from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.values.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
 
 # -- more and fewer elements --------------------------------------------------------------------
@@ -243,7 +244,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ArgumentError(f"piecewise: {len(funclist)} functions for {len(masks)} conditions")
     found = x * 0
     for mask, function in zip(masks, funclist, strict=True):
-        value = function(getitem(x, mask), *args, **kw) if callable(function) else function
+        value = (
+            call_user(function, (getitem(x, mask), *args), kw) if callable(function) else function
+        )
         found = setitem(found, mask, value)
     return found
 
@@ -255,7 +258,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
     lines = moveaxis(x, axis, -1)
     outer = shape_of(lines)[:-1]
     rows = unstack(reshape_to(lines, shape=(sz.mul(outer), shape_of(lines)[-1])), 0)
-    results = [func1d(row, *args, **kw) for row in rows]
+    results = [call_user(func1d, (row, *args), kw) for row in rows]
     if not results:
         raise ShapeError("apply_along_axis: there are no lines to apply the function to")
     found = stack([np.asarray(r) if is_number(r) else r for r in results])
@@ -272,7 +275,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     ndim = ndim_of(found)
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
         place = one_axis(axis, ndim)
-        found = func(found, place)
+        found = call_user(func, (found, place), {})
         if ndim_of(found) == ndim - 1:
             found = expand_axes(found, axis=place)
     return found
@@ -339,7 +342,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kw: Any) -> Any:
     """What the function gives for the indices of every place of an array of this shape."""
     grid = indices(shape, dtype)
-    return function(*unstack(grid, 0), **kw)
+    return call_user(function, unstack(grid, 0), kw)
 
 
 def _places_type(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> Any:
