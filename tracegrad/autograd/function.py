@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from tracegrad.errors import ArgumentError, GradientError
 from tracegrad.ops.python_calls import PythonOp, python_op
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import note
+from tracegrad.tape.functions_apart import apart
 from tracegrad.tape.tape import SMALL, Node, Shape, record
 from tracegrad.tensors.tensor import Tensor
 
@@ -198,9 +200,11 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     tensors = [x for x in args if isinstance(x, Tensor)]
     needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
     ctx = FunctionCtx(needs)
+    alone = _alone(cls, tensors)
     before = STATE.update(grad_enabled=False)
     try:
-        single, outputs = _observed(cls, tensors, lambda: run_forward(cls, ctx, args))
+        with alone:
+            single, outputs = _observed(cls, tensors, lambda: run_forward(cls, ctx, args))
     finally:
         STATE.update(**before)
     if STATE.grad_enabled and any(needs) and any(isinstance(x, Tensor) for x in outputs):
@@ -213,6 +217,16 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
         outputs = with_history(ctx, outputs, [None] * len(outputs), dirty, node)
         _let_go(ctx)
     return outputs[0] if single else tuple(outputs)
+
+
+def _alone(cls: type[Any], tensors: Sequence[Tensor]) -> AbstractContextManager[None]:
+    """Around forward, which may read no other value that is being differentiated.
+
+    Outside of transforms a `Function` of the user's may: its backward may add to their gradients.
+    """
+    if not STATE.grad_enabled or (STATE.machine is None and cls._halves):
+        return nullcontext()
+    return apart(cls.__name__, tensors, recorded=True)
 
 
 def _observed(cls: type[Any], tensors: Sequence[Tensor], run: Callable[[], Any]) -> Any:

@@ -130,7 +130,7 @@ class Backward:
             boxed(copied(array_of(x, self.forward.outputs[k].dtype)))
             for k, x in zip(self.given, arrays[len(self.forward.places) :], strict=True)
         ]
-        grads = quietly(self._run, ctx, cts, {})
+        grads = quietly(self.name, self._run, ctx, cts, {})
         inputs = [shape for shape in ctx._inputs if shape is not None]
         pairs = zip(grads, (inputs[i] for i in self.wanted), strict=True)
         return one_or_all([array_of(unbroadcast(g, x), x.dtype) for g, x in pairs])
@@ -172,7 +172,7 @@ def _run(
     rest = iter(tensors)
     filled = [next(rest) if x is Here else x for x in args]
     try:
-        return quietly(run_forward, cls, ctx, filled)
+        return quietly(cls.__name__, run_forward, cls, ctx, filled)
     except ValueError as error:
         if "read-only" not in str(error):
             raise

@@ -23,6 +23,7 @@ from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import hooks
+from tracegrad.tape.functions_apart import apart
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.closures import released
@@ -58,11 +59,15 @@ def one_or_all(results: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls user code from a program: no trace, nothing recorded."""
+def quietly(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls user code from a program: no trace, nothing recorded, nothing read of what is around.
+
+    `name` is that of the code.
+    """
     before = STATE.update(trace=None, grad_enabled=False)
     try:
-        return function(*args)
+        with apart(name):
+            return function(*args)
     finally:
         STATE.update(**before)
 
@@ -117,7 +122,7 @@ class Pullback:
         return tuple(gradients)
 
     def __call__(self, *arrays: Any) -> Any:
-        results = quietly(self.tensors, *map(boxed, arrays))
+        results = quietly(self.name, self.tensors, *map(boxed, arrays))
         return one_or_all([array_of(r, r.dtype) for r in results])
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
@@ -170,7 +175,7 @@ class Hook:
 
     def __call__(self, ct: Any, *closure: Any) -> Any:
         shown = boxed(copied(array_of(ct, self.dtype)))
-        (result,) = quietly(self.tensors, shown, *map(boxed, closure))
+        (result,) = quietly(self.name, self.tensors, shown, *map(boxed, closure))
         return array_of(result, self.dtype)
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:

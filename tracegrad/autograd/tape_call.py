@@ -75,7 +75,7 @@ class _Back:
         return one_or_all(self.types)
 
     def __call__(self, *arrays: Any) -> Any:
-        found = quietly(self._pulled, arrays)
+        found = quietly(self.name, self._pulled, arrays)
         pairs = zip(found, self.types, strict=True)
         return one_or_all([array_of(_fitting(g, t), t.dtype) for g, t in pairs])
 

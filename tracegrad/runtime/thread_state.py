@@ -35,6 +35,9 @@ class State(threading.local):
     rewritten: bool = False
     """Arrays from outside hold recorded values for the function that runs: programs, which read the
     arrays themselves, are not for what it calls."""
+    apart: Any = None
+    """The tracegrad.tape.functions_apart.Apart of the function that runs, where it is one that may
+    read nothing of the function around it but what it is given."""
     of_jax: bool = False
     """True within calls that were given arrays of JAX: there an array has what those have."""
     aside: bool = False
@@ -54,6 +57,7 @@ class State(threading.local):
             or self.anomaly
             or self.losing
             or self.arrays is not None
+            or self.apart is not None
         )
         if self.trace is not None or self.anomaly or self.observer is not None or self.rewritten:
             self.aside = True

@@ -37,6 +37,7 @@ from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_functi
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
+from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.tape.own_leaves import keep_own
@@ -230,6 +231,7 @@ class Tensor:
 
     def _look(self, kind: str) -> Any:
         """Python reads the value: recorded while tracing, because it decides what comes next."""
+        refuse_around(self)
         if np.size(self._array) != 1:
             shape = np.shape(self._array)
             if kind == "bool":
@@ -271,6 +273,7 @@ class Tensor:
 
     def _refuse_storing(self) -> None:
         """NumPy asks for the values when ``array[i] = tensor`` runs: the gradient would be lost."""
+        refuse_around(self)
         if not (self._is_traced or self.requires_grad):
             return
         frame = sys._getframe(2)  # the user's, where no machine executes it, which asks otherwise
@@ -294,6 +297,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        refuse_around(self)
         traced = self._is_traced
         found = self._nested() if traced else np.asarray(self._array).tolist()
         if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
@@ -589,6 +593,8 @@ def apply_to_tensors(
     if len(operands) == 2 and type(operands[0]) is complex:
         operands = _as_of_numpy(like, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
+    if special:
+        refuse_around(*operands)
     if not op.takes_numbers:
         given = len(op.operands) - 1 if "index" in op.attributes else len(operands)
         operands = [
@@ -727,15 +733,10 @@ def _record(
     result: Any = tensors[0]._array if len(tensors) == 1 else tuple([t._array for t in tensors])
     traced: Any = None
     if tensors[0]._traced is not None:
-        traced = (
-            tuple(map(STATE.trace.traced, operands)),
-            tuple([t._traced for t in tensors]),
-        )
+        traced = tuple(map(STATE.trace.traced, operands)), tuple([t._traced for t in tensors])
     node = record(op, operands, attributes, result, traced)
-    for x in operands:
-        if type(x) is np.ndarray:
-            _guard_operands(node, operands)
-            break
+    if np.ndarray in map(type, operands):
+        _guard_operands(node, operands)
     if with_line:
         node.more = {"where": label(capture())}
     if len(tensors) == 1:
@@ -789,9 +790,7 @@ def _type(x: Tensor) -> ArrayType:
     if x._is_traced:
         type_: ArrayType = x._traced[1].type
         return type_.with_shape(dims_of(x._traced[0].sizes, type_)) if type_.shape else type_
-    if is_number(x._array):
-        return weak_of(x._array)
-    return array_type(x._array)
+    return weak_of(x._array) if is_number(x._array) else array_type(x._array)
 
 
 HANDLERS[Tensor] = HANDLERS[Nothing] = apply_to_tensors

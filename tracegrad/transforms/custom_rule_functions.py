@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.arguments.signature import name_of
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.autograd.function_halves import sums_to
@@ -25,7 +26,7 @@ from tracegrad.tape.grad_mode import enable_grad
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden
-from tracegrad.values.dispatch import FLOATING, is_jax_array
+from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import (
     Path,
     TreeSpec,
@@ -79,6 +80,7 @@ class Ruled:
         if not callable(function):
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
+        self.__name__ = name_of(function)
         self._function = function
         self._defaults = getattr(function, "__defaults__", None)  # rules get them as any argument
         self._follows(Rule(self._without, self._refuse), ())
@@ -86,7 +88,7 @@ class Ruled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         if not any(isinstance(leaf, Tensor) for leaf in leaves):
-            return self._function(*args, **kwargs)
+            return call_user(self._function, args, kwargs)
         if self._by_position and (kwargs or self._defaults):
             bound = inspect.signature(self._function).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -247,8 +249,6 @@ def _plain(x: Any) -> Any:
 
 def _boxed(x: Any, always: bool = True) -> Any:
     """An array as a Tensor; of numbers those that have a dtype, or all of them."""
-    if is_jax_array(x):  # of a rule that calls JAX
-        x = np.asarray(x)[()]
     if isinstance(x, np.ndarray | np.generic):
         return wrap(x)
     if always and isinstance(x, int | float | complex):

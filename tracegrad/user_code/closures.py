@@ -120,10 +120,13 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
 
 
 def reads_history(function: Any) -> bool:
-    """Whether a function is called where another one runs on the tape, and may see its Tensors."""
+    """Whether a function is called where another one runs on the tape, and may see its Tensors.
+
+    Where that one is differentiated it always may: nothing says what a function reads.
+    """
     if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
         return False
-    return STATE.rewritten or holds_history(function)
+    return STATE.watch is not None or STATE.rewritten or holds_history(function)
 
 
 def holds_history(function: Any) -> bool:

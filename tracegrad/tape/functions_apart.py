@@ -1,0 +1,71 @@
+"""Functions that run apart from the one that calls them: the halves of a rule, hooks.
+
+Such a function is called on arrays or Tensors of its own, and nobody follows what else it reads.
+A value of the function around it would be a constant there: its gradient would be lost, and a
+program would read the one of its trace on every call. `refuse_around` finds it where it is read,
+however the function comes by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tracegrad.errors import GradientError, TraceError
+from tracegrad.runtime.array_manners import is_own_leaf
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF, Output, next_stamp
+from tracegrad.user_code.program_points import at_line
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A run of a function apart: its name, and what it may read besides what it makes.
+
+    `since` is when it began, on the clock of the tape; None where only a program is at stake, for
+    which traced values are refused and histories are not.
+    """
+
+    name: str
+    inputs: frozenset[int]  # the ids of its Tensors
+    since: int | None
+
+
+@contextmanager
+def apart(name: str, inputs: Iterable[Any] = (), recorded: bool = False) -> Iterator[None]:
+    """Refuses values of the function around; `recorded` says that a tape is kept of that one."""
+    since = next_stamp() if recorded else None
+    before = STATE.update(apart=Apart(name, frozenset(map(id, inputs)), since))
+    try:
+        yield
+    finally:
+        STATE.update(**before)
+
+
+def refuse_around(*operands: Any) -> None:
+    """Raises where a Tensor that is read belongs to the function around the one that runs apart."""
+    if STATE.apart is not None:
+        for x in operands:
+            if hasattr(x, "_traced"):
+                _refuse(x, STATE.apart)
+
+
+def _refuse(x: Any, run: Apart) -> None:
+    if x._traced is not None and x._traced[0] is not STATE.trace:
+        raise TraceError(
+            f"{run.name} reads a value of the function that is being compiled, which has another "
+            "value on every call: hand it over as an argument (to a solver of SciPy's with args=), "
+            f"or let a hook read it as a variable of its own (no list, object or global){at_line()}"
+        )
+    if run.since is None or STATE.grad_enabled or x._node is None or id(x) in run.inputs:
+        return
+    node = x._node.node if type(x._node) is Output else x._node
+    if is_own_leaf(x) if node is LEAF else node.stamp > run.since:
+        return
+    raise GradientError(
+        f"{run.name} reads a value that is being differentiated and is none of its arguments, so "
+        "its gradient would be lost: hand it over as an argument, or pass tg.stop_gradient(...) of "
+        f"it if it is to be a constant{at_line()}"
+    )
