@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,12 +14,14 @@ from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.function import Function
 from tracegrad.config.compile_mode import check_bytes
 from tracegrad.eager.derivatives import unrolled
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, GradientError
 from tracegrad.ops.checkpoint_markers import budget, region_end, region_start
+from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.thread_state import STATE, call
+from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.tape import Node, Output, next_stamp
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
-from tracegrad.user_code.closures import holds_history
 from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import TreeSpec, flatten, unflatten
 from tracegrad.world.untraced_world import interpreted
@@ -87,11 +89,10 @@ def checkpoint(f: Callable[..., Any] | None = None, *, max_bytes: int | None = N
         if STATE.trace is not None:
             with _region(STATE.trace), unrolled(MADE_AGAIN):
                 return call(f, args, kwargs)
-        recorded = STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)
-        if not recorded or holds_history(f):  # what the closure holds would not be found again
+        if not (STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)):
             return call(f, args, kwargs)
         run = _Run(f, spec)
-        results = _Recomputed.apply(run, *leaves)
+        results = run.recorded(leaves)
         return unflatten(run.value, results)
 
     return checkpointed
@@ -116,12 +117,29 @@ class _Run:
     """A function, the structures of its arguments and its value, and the numbers that it drew."""
 
     value: TreeSpec
+    sizes: list[_Size]  # of the value's leaves
 
     def __init__(self, function: Callable[..., Any], spec: TreeSpec) -> None:
         self.function = function
         self.spec = spec
         self.standing = STATE.standing
         self.drawn: list[Any] = []
+
+    def recorded(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The leaves of the value, which remember the arguments alone if they depend on no more.
+
+        Where the function reads other values that have a history, and for what it stores outside,
+        the tape of this run stays.
+        """
+        own = [alias(x) if getattr(x, "requires_grad", False) else x for x in leaves]
+        since = next_stamp()
+        results = self(own, self.keep)
+        if _reads_more(results, own, since):
+            return results
+        self.sizes = [_size_of(x) for x in results]
+        made = [wrap(x._array) if isinstance(x, Tensor) else x for x in results]
+        remembering: Sequence[Any] = _Recomputed.apply(self, made, *leaves)
+        return remembering
 
     def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:
         """The leaves of the value."""
@@ -134,22 +152,74 @@ class _Run:
             STATE.update(**before)
         return results
 
+    def again(self, leaves: Any) -> list[Any]:
+        """The leaves of the value, computed once more, with the same draws."""
+        drawn = iter(self.drawn)
+        results = self(leaves, lambda draw: next(drawn))
+        sizes = [_size_of(x) for x in results]
+        if len(sizes) != len(self.sizes) or not all(map(_same, sizes, self.sizes)):
+            name = getattr(self.function, "__name__", "the function")
+            raise GradientError(
+                f"tg.checkpoint: {name} computes something else in the backward than it did in the "
+                "forward, for it reads what has changed since (a counter, an attribute, a list): "
+                "pass that as an argument, or call the function without tg.checkpoint"
+            )
+        return results
+
     def keep(self, draw: Callable[[], Any]) -> Any:
         """Draws, and remembers the numbers."""
         self.drawn.append(draw())
         return self.drawn[-1]
 
 
+_Size = tuple[Any, ...]
+"""By what an array is known again: its shape, its sum, and the sum of its absolute values."""
+
+
+def _size_of(x: Any) -> _Size:
+    array = np.asarray(plain(getattr(x, "_array", x)))
+    if array.dtype.kind not in "biufc":
+        return (array.shape,)
+    with np.errstate(all="ignore"):
+        return array.shape, array.sum(), np.abs(array).sum()
+
+
+def _same(a: _Size, b: _Size) -> bool:
+    """Whether two arrays are the same but for roundings."""
+    if a[0] != b[0] or len(a) == 1:
+        return bool(a == b)
+    return bool(np.isclose(a[1], b[1], rtol=0.0, atol=_ROUNDING * abs(b[2]), equal_nan=True))
+
+
+_ROUNDING = 1e-5
+
+
+def _reads_more(results: Sequence[Any], inputs: Sequence[Any], since: int) -> bool:
+    """Whether results depend on what has a history from before `since` and is no input."""
+    given = {x._node for x in inputs if isinstance(x, Tensor)}
+    todo = [x._node for x in results if isinstance(x, Tensor) and x._node is not None]
+    seen: set[Any] = set()
+    while todo:
+        parent = todo.pop()
+        node = parent.node if type(parent) is Output else parent
+        if node is None or node in given or node in seen:
+            continue
+        if type(node) is not Node or node.stamp < since:
+            return True
+        seen.add(node)
+        todo += node.parents
+    return False
+
+
 class _Recomputed(Function):
-    """Runs a function without a tape, and once more with one in the backward."""
+    """What a function has made of its arguments; makes it once more, with a tape, to go back."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, run: _Run, *leaves: Any) -> Any:
-        results = run(leaves, run.keep)
+    def forward(ctx: FunctionCtx, run: _Run, made: Sequence[Any], *leaves: Any) -> Any:
         ctx.save_for_backward(*[x for x in leaves if isinstance(x, Tensor)])
         ctx.run = run  # type: ignore[attr-defined]
         ctx.others = [None if isinstance(x, Tensor) else x for x in leaves]  # type: ignore[attr-defined]
-        return tuple([wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in results])
+        return tuple([wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in made])
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -160,13 +230,13 @@ class _Recomputed(Function):
         def again(*wanted: Any) -> Any:
             for i, x in zip(asked, wanted, strict=True):
                 tensors[i] = x
-            rest, drawn = iter(tensors), iter(ctx.run.drawn)
+            rest = iter(tensors)
             leaves = [next(rest) if x is None else x for x in ctx.others]
-            results = ctx.run(leaves, lambda draw: next(drawn))
+            results = ctx.run.again(leaves)
             return [x for x, g in zip(results, given, strict=True) if g]
 
         _, pull = vjp_on_tape(again, *[tensors[i] for i in asked])
         cts = [conjugate(g) for g, there in zip(grads, given, strict=True) if there]
         found = dict(zip(asked, map(conjugate, pull(cts)), strict=True))
         of_tensors = iter([found.get(i) for i in range(len(tensors))])
-        return (None, *[next(of_tensors) if x is None else None for x in ctx.others])
+        return (None, None, *[next(of_tensors) if x is None else None for x in ctx.others])
