@@ -1,0 +1,299 @@
+"""Functions that read values which are none of their arguments, under all that takes functions.
+
+Derivatives are taken with respect to the argument and to the value that is captured, in every mode
+in which functions run. The value is set within the function, or by the caller between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from captured_values import HELD, MADE, TAKERS, Taker, programs
+
+import tracegrad as tg
+
+XS = np.array([[0.4, 0.9, -0.5], [1.2, 0.3, 0.8], [-0.6, 0.7, 0.1]])
+WS = np.array([[0.8, -0.3, 0.5], [-0.4, 0.6, 1.1], [0.9, 0.2, -0.7]])
+BOTH = (0, 1)
+
+
+def exact(taker: Taker, x: Any, w: Any, argnum: int) -> np.ndarray:
+    """The derivative by complex steps."""
+
+    def at(step: Any) -> Any:
+        return taker.exact(x + step, w, x, w) if argnum == 0 else taker.exact(x, w + step, x, w)
+
+    return np.array([np.imag(at(1e-30j * unit)) * 1e30 for unit in np.eye(len(x))])
+
+
+def hold(taker: Taker, i: int, found: Any, argnums: Sequence[int]) -> None:
+    for argnum, derivative in zip(argnums, found, strict=True):
+        wanted = exact(taker, XS[i], WS[i], argnum)
+        np.testing.assert_allclose(np.asarray(derivative), wanted, 1e-6, 1e-8, err_msg=f"{i}")
+
+
+# -- the value is set within the function ---------------------------------------------------------
+
+
+def by_grad(of_both: Any, **options: Any) -> Any:
+    return tg.grad(of_both, BOTH, **options)
+
+
+def by_tensors(of_both: Any) -> Any:
+    def gradients(x: Any, w: Any) -> Any:
+        leaves = [tg.tensor(v, requires_grad=True) for v in (x, w)]
+        of_both(*leaves).backward()
+        return [np.zeros(3) if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
+
+    return gradients
+
+
+def by_lanes(of_both: Any) -> Any:
+    together = tg.vmap(tg.grad(of_both, BOTH))
+
+    def gradients(x: Any, w: Any) -> Any:
+        i = int(np.flatnonzero((x == XS).all(1))[0])
+        return [d[i] for d in together(XS, WS)]
+
+    return gradients
+
+
+INSIDE: dict[str, tuple[Callable[[Any], Any], Sequence[int]]] = {
+    "grad": (by_grad, BOTH),
+    "in x": (lambda f: lambda x, w: [tg.grad(f)(x, w)], (0,)),
+    "in w": (lambda f: lambda x, w: [tg.grad(f, 1)(x, w)], (1,)),
+    "jax": (lambda f: by_grad(f, backend="jax"), BOTH),
+    "compile": (lambda f: tg.grad(tg.compile(f), BOTH), BOTH),
+    "jacfwd": (lambda f: tg.jacfwd(f, BOTH), BOTH),
+    "vjp": (lambda f: lambda x, w: tg.vjp(f, x, w)[1](1.0), BOTH),
+    "vmap": (by_lanes, BOTH),
+    "tensors": (by_tensors, BOTH),
+}
+EAGER = ("grad", "in x", "in w", "jacfwd", "tensors")
+CASES = [(mode, True) for mode in INSIDE] + [(mode, False) for mode in EAGER]
+
+
+@pytest.fixture(autouse=True)
+def settings_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg.config, "compile", True)
+
+
+def captures_for(taker: Taker, few: Any, number: int, computing: bool = True) -> Sequence[str]:
+    """Ways to capture for one case: with ``--long`` all, else one, another for each case."""
+    left_out = {"default", "defaults"} if taker.variadic else set()
+    if not computing:
+        left_out |= {"fields", "computed", "indirect"}
+    given = [kind for kind in (*MADE, *HELD) if kind not in left_out]
+    chosen = list(few(given, 1))
+    return chosen if len(chosen) > 1 else [given[number % len(given)]]
+
+
+WITH_MODES = [
+    pytest.param(taker, mode, compiled, 7 * number, id=f"{taker.name}-{mode}-{how}")
+    for number, (taker, (mode, compiled), how) in enumerate(
+        (taker, case, "compiled" if case[1] else "eager") for taker in TAKERS for case in CASES
+    )
+]
+
+
+@pytest.mark.sampled(31)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("taker", "mode", "compiled", "number"), WITH_MODES)
+def test_derivatives_in_captured_values(
+    taker: Taker, mode: str, compiled: bool, number: int, few: Any
+) -> None:
+    tg.config.compile = compiled
+    derive, argnums = INSIDE[mode]
+    for capture in captures_for(taker, few, number):
+        derivative = derive(programs(taker, capture)[0])
+        try:
+            for i in (0, 1, 2, 0, 1):
+                hold(taker, i, derivative(XS[i], WS[i]), argnums)
+        except tg.errors.TracegradError:
+            assert taker.refuses, capture
+
+
+# -- the caller changes the value between calls ----------------------------------------------------
+
+
+def pushed(f: Any) -> Any:
+    return lambda x: [tg.jvp(f, (x,), (unit,))[1] for unit in np.eye(3)]
+
+
+def of_tensor(f: Any) -> Any:
+    def gradient(x: Any) -> Any:
+        leaf = tg.tensor(x, requires_grad=True)
+        f(leaf).backward()
+        return np.zeros(3) if leaf.grad is None else leaf.grad.numpy()
+
+    return gradient
+
+
+OUTSIDE: dict[str, Callable[[Any], Any]] = {
+    "grad": tg.grad,
+    "jax": lambda f: tg.grad(f, backend="jax"),
+    "jvp": pushed,
+    "jacfwd": tg.jacfwd,
+    "vjp": lambda f: lambda x: tg.vjp(f, x)[1](1.0)[0],
+    "tensors": of_tensor,
+}
+VALUES: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
+    "arrays": (WS, lambda w: w),
+    "floats": ([1.0, 2.0, -0.5], lambda k: k * WS[0]),
+    "ints": ([3, 4, 7], lambda n: WS[{3: 0, 4: 1, 7: 2}[n]]),
+    "strings": (["a", "b", "c"], lambda name: WS["abc".index(name)]),
+    "flags": ([None, True, False], lambda flag: WS[0 if flag is None else 1 if flag else 2]),
+}
+WITH_VALUES = [
+    pytest.param(taker, mode, values, 11 * number, id=f"{taker.name}-{mode}-{values}")
+    for number, (taker, mode, values) in enumerate(
+        (t, m, v) for t in TAKERS for m in OUTSIDE for v in VALUES
+    )
+]
+
+
+@pytest.mark.sampled(47)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("taker", "mode", "values", "number"), WITH_VALUES)
+def test_captured_values_that_change_between_calls(
+    taker: Taker, mode: str, values: str, number: int, few: Any
+) -> None:
+    given, read = VALUES[values]
+
+    def reading(body: Any) -> Any:
+        return lambda *v: body(*v[:-1], read(v[-1]))
+
+    of_read = Taker(
+        taker.name, lambda capture: taker.use(lambda body: capture(reading(body))), *_rest(taker)
+    )
+    for capture in captures_for(taker, few, number, values not in ("strings", "flags")):
+        _, run, put = programs(of_read, capture)
+        derivative = OUTSIDE[mode](run)
+        try:
+            for i in (0, 1, 2, 0, 2):
+                put(given[i])
+                found = np.asarray(derivative(XS[i]))
+                step = [
+                    np.imag(taker.exact(XS[i] + 1e-30j * e, read(given[i]), XS[i], read(given[i])))
+                    for e in np.eye(3)
+                ]
+                np.testing.assert_allclose(found, np.array(step) * 1e30, 1e-6, 1e-8)
+        except tg.errors.TracegradError:
+            assert taker.refuses, capture
+
+
+def _rest(taker: Taker) -> tuple[Any, bool, bool]:
+    return taker.exact, taker.refuses, taker.variadic
+
+
+# -- one by one ------------------------------------------------------------------------------------
+
+
+def _along(product: Any, x: Any) -> Any:
+    return product(x, x)
+
+
+WRAPPERS: dict[str, Callable[[Any], Any]] = {
+    "checkpoint": tg.checkpoint,
+    "enable_grad": lambda f: tg.enable_grad()(f),
+    "vectorize": tg.vectorize,
+    "elementwise_grad": tg.elementwise_grad,
+    "hessian_vector_product": lambda f: partial(_along, tg.hessian_vector_product(f)),
+    "custom_vjp": tg.custom_vjp,
+    "itself": lambda f: f,
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_what_functions_read_that_an_object_of_tracegrad_holds_is_guarded(wrapper: str) -> None:
+    settings = {"scale": 2.0}
+
+    def f(settings: dict[str, float], v: Any) -> Any:
+        return np.sum(v**2 * settings["scale"])
+
+    for held in (lambda v: f(settings, v), partial(f, settings)):
+        settings["scale"] = 2.0
+        g = WRAPPERS[wrapper](held)
+        compiled = tg.compile(lambda x, g=g: np.sum(g(x)))
+        first = compiled(np.ones(2))
+        for scale in (3.0, 5.0):
+            settings["scale"] = scale
+            assert compiled(np.ones(2)) == first * scale / 2.0
+
+
+@pytest.mark.parametrize("functional", ["vjp", "jacobian", "hessian"])
+def test_functions_of_tensors_are_followed_like_others(functional: str) -> None:
+    scales = [2.0]
+    of_tensors = getattr(tg.autograd.functional, functional)
+
+    def found(x: Any) -> Any:
+        result = of_tensors(lambda v: np.sum(v**2 * scales[0]), tg.as_tensor(x))
+        return np.sum(result[1] if functional == "vjp" else result)
+
+    compiled = tg.compile(found)
+    first = compiled(np.ones(2))
+    scales[0] = 3.0
+    assert compiled(np.ones(2)) == 1.5 * first
+
+
+HIDDEN = ("cell", "slotted", "of_a_class", "attribute_of_the_function", "in_a_deque")
+BY_RULES = ("custom_vjp", "rule_of_custom_vjp", "custom_jvp", "primitive", "function_class")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("taker", BY_RULES)
+@pytest.mark.parametrize("capture", [*HIDDEN, "context_variable", "thread_local"])
+def test_rules_that_read_what_is_differentiated_lose_no_gradient(
+    taker: str, capture: str, compiled: bool
+) -> None:
+    tg.config.compile = compiled
+    (taken,) = [t for t in TAKERS if t.name == taker]
+    gradient = tg.grad(programs(taken, capture)[0], BOTH)
+    try:
+        hold(taken, 0, gradient(XS[0], WS[0]), BOTH)
+    except (tg.errors.TraceError, tg.errors.GradientError) as refused:
+        assert "hand it over as an argument" in str(refused)
+
+
+def test_a_checkpoint_reads_a_value_in_any_way() -> None:
+    tg.config.compile = False
+    (taken,) = [t for t in TAKERS if t.name == "checkpoint"]
+    for capture in (*MADE, *HELD):
+        gradient = tg.grad(programs(taken, capture)[0], BOTH)
+        hold(taken, 0, gradient(XS[0], WS[0]), BOTH)
+
+
+def test_a_checkpoint_says_that_it_computes_something_else_the_second_time() -> None:
+    scale = [2.0]
+    f = tg.checkpoint(lambda v: v**2 * scale[0])
+
+    def loss(x: Any) -> Any:
+        scale[0] = 2.0
+        first = f(x)
+        scale[0] = 3.0
+        return np.sum(first * f(x))
+
+    assert (tg.grad(loss)(np.ones(2)) == 24.0).all()
+    tg.config.compile = False
+    with pytest.raises(tg.errors.GradientError, match="computes something else in the backward"):
+        tg.grad(loss)(np.ones(2))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_a_checkpoint_stores_outside_has_its_gradient(compiled: bool) -> None:
+    tg.config.compile = compiled
+    kept: list[Any] = []
+
+    def f(v: Any) -> Any:
+        kept.append(v**3)
+        return v**2
+
+    def loss(x: Any) -> Any:
+        kept.clear()
+        return np.sum(tg.checkpoint(f)(x)) + np.sum(kept[0])
+
+    assert (tg.grad(loss)(np.ones(2)) == 5.0).all()
