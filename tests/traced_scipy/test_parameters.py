@@ -296,7 +296,7 @@ call("special.polygamma", special.polygamma, n=2, x=inside)
 
 # -- sparse matrices -------------------------------------------------------------------------------
 
-numbers = np.array([1.0, 2.0, 3.0, 4.0])
+numbers = np.array([1.1, 2.0, 3.3, 4.0])
 lines, columns = np.array([2, 0, 1, 0]), np.array([0, 0, 1, 0])
 
 
@@ -409,6 +409,7 @@ for method in ("pmf", "logpmf"):
     for counts in (np.array([1, 2, 0]), np.array([[1, 2, 0], [0, 0, 3]]), np.array([1, 2, -1])):
         call(f"stats.multinomial.{method}", multinomial, counts, 3, simplex)
         call(f"stats.multinomial.{method}", multinomial, counts, n=3, p=simplex)
+        call(f"stats.multinomial.{method}", multinomial, counts, 3, np.array([0.2, 0.3, 0.9]))
 for method in ("pdf", "logpdf"):
     dirichlet = getattr(stats.dirichlet, method)
     call(f"stats.dirichlet.{method}", dirichlet, simplex, alpha)

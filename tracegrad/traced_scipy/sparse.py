@@ -110,9 +110,12 @@ def _made(format: str, given: Any, shape: Any, keywords: dict[str, Any]) -> Spar
             "indptr), and the shape"
         )
     shape = (int(shape[0]), int(shape[1]))
+    data, *places = given
+    if keywords.get("dtype") is not None:
+        data = asarray(data).astype(keywords["dtype"])
     if len(given) == 3:
-        return Sparse(format, *given, shape)
-    data, (rows, columns) = given
+        return Sparse(format, data, *places, shape)
+    rows, columns = places[0]
     if format == "csc":
         rows, columns = columns, rows
     lines, width = shape if format == "csr" else shape[::-1]

@@ -274,11 +274,14 @@ DISCRETE: dict[str, Standard] = {
 
 
 def _multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
-    x = tg.asarray(x)
+    """As SciPy does, the last probability is taken for what the others leave."""
+    x, p = tg.asarray(x), tg.asarray(p)
+    first = p[..., :-1]
+    p = tg.concat([first, 1.0 - tg.sum(first, axis=-1, keepdims=True)], axis=-1)
     inside = tg.all((x >= 0) & (_whole(x) == x), axis=-1) & (tg.sum(x, axis=-1) == n)
     terms = special.xlogy(x * 1.0, p) - special.gammaln(x + 1.0)
     found = _but(~inside, special.gammaln(n + 1.0) + tg.sum(terms, axis=-1))
-    return _where_valid([n >= 0, tg.all((tg.asarray(p) >= 0) & (p <= 1), axis=-1)], found)
+    return _where_valid([n >= 0, tg.all((p >= 0) & (p <= 1), axis=-1)], found)
 
 
 def _full_simplex(x: Any, alpha: Any) -> Any:
