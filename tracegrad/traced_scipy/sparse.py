@@ -114,7 +114,8 @@ def _made(format: str, given: Any, shape: Any, keywords: dict[str, Any]) -> Spar
     if keywords.get("dtype") is not None:
         data = asarray(data).astype(keywords["dtype"])
     if len(given) == 3:
-        return Sparse(format, data, *places, shape)
+        indices, indptr = places
+        return Sparse(format, data, indices, indptr, shape)
     rows, columns = places[0]
     if format == "csc":
         rows, columns = columns, rows
