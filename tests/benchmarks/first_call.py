@@ -3,12 +3,13 @@
 In: value-and-gradient functions of 5 to 5,000 traced operations, each written anew for every run.
 Out: a Markdown table of milliseconds by stage and a traced operation, and one of later misses.
 
-    python -m tests.benchmarks.first_call [--rounds 5] [--only chain rnn] [--fresh]
+    python -m tests.benchmarks.first_call [--rounds 5] [--only chain rnn] [--fresh] [--auto]
 
 Every run compiles a text that the process has not seen, under names that it has not seen, so that
 no program, label or parsed file is found again. Times are the least of the rounds. With ``--fresh``
 each row is measured in processes of its own as well, where the call also pays for what the library
-imports and makes when it is used first; importing the library is not part of it.
+imports and makes when it is used first; importing the library is not part of it. With ``--auto``
+there is one table alone: wall time of first calls with ``backend="auto"``, beside the default's.
 
 misses
     What a function that has been called pays later: a path that its program does not have is
@@ -130,7 +131,7 @@ def programs() -> dict[str, tuple[str, tuple]]:
 _written = 0
 
 
-def compiled(text: str) -> Callable:
+def compiled(text: str, backend: str = "numpy") -> Callable:
     """The value and gradient of a program that no one has seen, in the first argument."""
     global _written
     _written += 1
@@ -139,7 +140,7 @@ def compiled(text: str) -> Callable:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = {"np": np, "tg": tg, "__name__": "__main__"}
     exec(compile(text, filename, "exec"), scope)
-    return tg.value_and_grad(scope["program"])
+    return tg.value_and_grad(scope["program"], backend=backend)
 
 
 # -- the clock at each stage --------------------------------------------------------------------
@@ -241,6 +242,18 @@ def in_fresh_process(title: str) -> dict[str, float]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def beside_auto(text: str, arguments: tuple, rounds: int) -> list[float]:
+    """Milliseconds of first calls, in turns: by default, and with ``backend="auto"``."""
+    least = [float("inf")] * 2
+    for _ in range(rounds):
+        for i, backend in enumerate(("numpy", "auto")):
+            f = compiled(text, backend)
+            began = time.perf_counter()
+            f(*arguments)
+            least[i] = min(least[i], 1e3 * (time.perf_counter() - began))
+    return least
+
+
 # -- misses -------------------------------------------------------------------------------------
 
 SHAPES = """
@@ -291,6 +304,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=[""], help="beginnings of titles")
     parser.add_argument("--fresh", action="store_true", help="in fresh processes as well")
+    parser.add_argument("--auto", action="store_true", help='backend="auto" alone')
     parser.add_argument("--json", metavar="TITLE", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.json:
@@ -298,6 +312,14 @@ def main() -> None:
         return
 
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {args.rounds} rounds.\n")
+    if args.auto:
+        print('| program | default, ms | `backend="auto"`, ms | ratio |')
+        print("| --- | --: | --: | --: |")
+        for title, (text, arguments) in programs().items():
+            if title.startswith(tuple(args.only)):
+                by, auto = beside_auto(text, arguments, args.rounds)
+                print(f"| {title} | {by:.1f} | {auto:.1f} | {auto / by:.2f} |", flush=True)
+        return
     print(f"| value and gradient | ops | ms | ms an op | {' | '.join(STAGES)} |")
     print(f"| --- {'| --- ' * (3 + len(STAGES))}|")
     chosen = {t: p for t, p in programs().items() if t.startswith(tuple(args.only))}
