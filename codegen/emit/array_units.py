@@ -14,18 +14,8 @@ from codegen.emit.elements import Operand, Step
 from codegen.emit.places import Place
 from codegen.ir import Again, Block, Branch, Join, Loop, Node, Origin, Value
 from codegen.sizes import Dim
-from codegen.types import weak
 
 Shape: TypeAlias = "tuple[Dim, ...]"
-
-
-@dataclass(frozen=True, eq=False)
-class Index:
-    """The place along an axis, as an operand."""
-
-    axis: int
-    type = weak("int")
-    varies = True
 
 
 @dataclass(eq=False)

@@ -349,6 +349,7 @@ class BlockKernel:
             return self.made[x].place
         if isinstance(x, Given):
             return self.parameters[x.value]
+        assert isinstance(x, Literal)
         return self._literal(x).text
 
     def _loop(self, steps: Sequence[Step]) -> None:
@@ -398,6 +399,7 @@ class BlockKernel:
         if isinstance(x, Given):
             name = self.parameters[x.value]
             return Fragment(f"{name}[{self.index}]" if x.varies else name)
+        assert isinstance(x, Step)
         if not x.varies:
             return self._expression(x)
         self._has_been_read(x)

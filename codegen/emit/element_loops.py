@@ -8,8 +8,8 @@ from functools import cache
 from codegen.emit import array_calls as ac
 from codegen.emit.array_calls import made
 from codegen.emit.array_room import Room
-from codegen.emit.array_units import Entry, Index, Nest, Shape
-from codegen.emit.elements import FLOATS, Given, Literal, Operand, Step, UnspokenError
+from codegen.emit.array_units import Entry, Nest, Shape
+from codegen.emit.elements import FLOATS, Given, Index, Literal, Operand, Step, UnspokenError
 from codegen.emit.places import Axis, Item, Place
 from codegen.ir import Call, Constant, Node, Op, Origin, Trait, Value
 from codegen.spelling import Spelling
@@ -47,7 +47,7 @@ class Elements:
         origin = self.origin.named(None)
         return self._add(made(op, tuple(operands.values()), ArrayType(dtype), origin))
 
-    def element(self, x: Operand | Index) -> Value:
+    def element(self, x: Operand) -> Value:
         """An operand of an element."""
         match x:
             case Literal():

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from codegen.errors import CodegenError
 from codegen.ir import Call, Constant, Graph, Node, Number, Trait, Value
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, promote, weak_of
+from codegen.types import ArrayType, promote, weak, weak_of
 
 FLOATS = ("float64", "float32")
 NUMBERS = (*FLOATS, "int64", "bool")
@@ -104,6 +104,15 @@ class Literal:
 
 
 @dataclass(frozen=True, eq=False)
+class Index:
+    """The place of an element along an axis, in kernels of small arrays."""
+
+    axis: int
+    type = weak("int")
+    varies = True
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """What is computed of one element: by an expression, or by a `function` of blocks."""
 
@@ -119,7 +128,7 @@ class Step:
         object.__setattr__(self, "varies", varies)
 
 
-Operand: TypeAlias = Given | Literal | Step
+Operand: TypeAlias = Given | Literal | Index | Step
 
 
 def speaks_of_elements(graph: Graph, node: Node) -> bool:
@@ -176,8 +185,8 @@ class _Reader:
         match node:
             case ast.Name(name) if name in self.names:
                 return self.names[name]
-            case ast.Name(name) if type(number := self.attributes.get(name)) in (int, float):
-                return _literal(number)  # type: ignore[arg-type]
+            case ast.Name(name) if (number := _plain(self.attributes.get(name))) is not None:
+                return _literal(number)
             case ast.Constant(int() | float() as number) if not isinstance(number, bool):
                 return _literal(number)
             case ast.UnaryOp(ast.USub(), operand):
@@ -205,6 +214,11 @@ class _Reader:
             if dtype in FLOATS and x.varies:
                 return _as(x, str(dtype))
         raise UnspokenError(method)
+
+
+def _plain(x: object) -> int | float | None:
+    """A number of Python's, and no bool."""
+    return x if isinstance(x, int | float) and type(x) in (int, float) else None
 
 
 def _literal(number: Number) -> Literal:
@@ -357,8 +371,7 @@ def _function(name: str, *operands: Operand) -> Step:
         raise UnspokenError(name)  # a number that must be converted first
     dtype = operands[0].type.dtype
     given = [
-        Literal(float(x.number), x.type) if isinstance(x, Literal) else x  # type: ignore[arg-type]
-        for x in operands
+        Literal(float(x.number.real), x.type) if isinstance(x, Literal) else x for x in operands
     ]
     names = ("x",) if len(operands) == 1 else ("a", "b")
     return Step(spell(name), dict(zip(names, given, strict=True)), ArrayType(dtype), name)

@@ -24,14 +24,16 @@ from functools import partial
 
 from codegen.emit import array_calls as ac
 from codegen.emit.array_calls import made
+from codegen.emit.array_code import ArrayCode
 from codegen.emit.array_lists import APPEND, COPIED, ITEM, NEW, REPEATED, Saved, text_of
 from codegen.emit.array_room import Room, is_array
-from codegen.emit.array_units import Entry, Index, Nest, Shape, Straight, Unit
+from codegen.emit.array_units import Entry, Nest, Shape, Straight, Unit
 from codegen.emit.buffer_versions import with_versions
-from codegen.emit.element_loops import INDICES, Elements, constant_of
+from codegen.emit.element_loops import INDICES
 from codegen.emit.elements import (
     FLOATS,
     Given,
+    Index,
     Literal,
     Operand,
     Step,
@@ -58,7 +60,7 @@ from codegen.ir import (
     Value,
 )
 from codegen.sizes import Dim
-from codegen.spelling import Slot, spell
+from codegen.spelling import spell
 from codegen.types import ArrayType, weak
 
 UPDATES = {
@@ -139,6 +141,7 @@ class Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.room = Room(graph)
+        self.code = ArrayCode(graph, self.room)
         self.unset: set[Value] = set()  # what some paths hand on that they have no array for
         self.turns: dict[object, Value] = {}  # how many turns loops have made, by label
 
@@ -162,7 +165,7 @@ class Lowering:
         self.room.make(straight)
         entries: list[Entry] = []
         for group in straight.groups:
-            entries += self._written(straight, group)
+            entries += self.code.written(group)
         outputs = block.outputs
         match straight.end:
             case Loop() as loop:
@@ -209,6 +212,14 @@ class Lowering:
         call = made(ac.PLUS, (self.turns[again.label], one), weak("int"), Origin("turn", True))
         return [call, replace(again, arguments=(*carried, *call.results))]
 
+    def _moves(
+        self, parameters: Sequence[Value], arguments: Sequence[Value], origin: Origin
+    ) -> list[Entry]:
+        """Copies the arrays that parameters are given."""
+        given = zip(parameters, arguments, strict=True)
+        there = [(p, v) for p, v in given if is_array(p) and v not in self.unset]
+        return self.code.moves(there, origin)
+
     def _result(self, entries: list[Entry], value: Value) -> Value:
         """What is returned for an output: an array of its own."""
         if not is_array(value):
@@ -217,7 +228,7 @@ class Lowering:
         if place.is_all and place.root in self.room.own:
             return place.root
         new = self.room.new(value, value.origin.name or "value")
-        entries += self._copies([(new, place, self.room.dims(value))], value.origin)
+        entries += self.code.copies([(new, place, self.room.dims(value))], value.origin)
         return new.root
 
     def _folded(self, entries: Sequence[Entry], tail: Block) -> Block:
@@ -264,25 +275,25 @@ class Lowering:
         elif Trait.UNSET in node.op.traits:
             self.unset.update(node.results)
         elif text in EXTREMES:
-            self._add_alone(straight, node, partial(self._extreme, node, EXTREMES[text]))
+            self._add_alone(straight, node, partial(self.code.extreme, node, EXTREMES[text]))
         elif text == COPIED and is_array(node.results[0]):
             self._read_copy(straight, node)
         elif (index := index_of(node, self.graph)) is not None:
-            self._add_alone(straight, node, partial(self._element_at, node, *index))
+            self._add_alone(straight, node, partial(self.code.element_at, node, *index))
         elif Trait.TOTAL in node.op.traits:
-            unit = self._add_alone(straight, node, partial(self._sum, node))
+            unit = self._add_alone(straight, node, partial(self.code.sum, node))
             unit.value = node.results[0] if is_array(node.results[0]) else None
         elif text == PUT:
-            unit = self._add_alone(straight, node, partial(self._put, node))
+            unit = self._add_alone(straight, node, partial(self.code.put, node))
             unit.value = node.results[0]
         elif text == "a @ b":
-            unit = self._add_alone(straight, node, partial(self._product, straight, node))
+            unit = self._add_alone(straight, node, partial(self.code.product, node))
             unit.value = node.results[0] if is_array(node.results[0]) else None
         elif text == STACK:
-            unit = self._add_alone(straight, node, partial(self._stack, node))
+            unit = self._add_alone(straight, node, partial(self.code.stack, node))
             unit.value = node.results[0]
         elif text == NORM:
-            self._add_alone(straight, node, partial(self._norm, node))
+            self._add_alone(straight, node, partial(self.code.norm, node))
         elif text == "np.outer(a, b)":
             self._read_outer(straight, node)
         elif text in UPDATES:
@@ -362,7 +373,7 @@ class Lowering:
             value = result if step is root else None
             unit = Unit((step,), reads, result.origin, of, result, step, value)
             if step.function:
-                unit.entries = partial(self._function, straight, unit, result)
+                unit.entries = partial(self.code.function, unit, result)
             straight.add(unit)
         straight.steps[result] = root
 
@@ -378,15 +389,6 @@ class Lowering:
                 each = not step.function and self.room.dims(x.value) == shape
                 for key in self._waits(straight, x.value):
                     yield key, each and key is x.value
-
-    def _element_at(
-        self, call: Call, index: Sequence[object], slots: Sequence[Item]
-    ) -> list[Entry]:
-        """An element, ``x[i]``."""
-        place = self.room.place(call.operands[0]).at(index, slots)
-        shown, operands = ac.subscript([_number(item) for item in place.items])
-        read = made(ac.ELEMENT, (place.root, *operands), call.results[0].type, index=shown)
-        return [replace(read, results=call.results)]
 
     def _read_copy(self, straight: Straight, call: Call) -> None:
         """``x[index].copy()``."""
@@ -493,292 +495,12 @@ class Lowering:
         array, value, *_ = call.operands
         if value.type.dtype != array.type.dtype and self.graph.constant(value) is None:
             raise UnspokenError("a number of another dtype")
-        unit = self._add_alone(straight, call, partial(self._update, straight, call, symbol))
+        unit = self._add_alone(straight, call, partial(self.code.update, call, symbol))
         unit.over = tuple(self._waits(straight, array))
         before = set(unit.over)
         for other in straight.units[:-1]:
             if before & other.reads.keys():
                 unit.reads |= dict.fromkeys(other.keys, False)
-
-    # -- writing --------------------------------------------------------------------------------
-
-    def _written(self, straight: Straight, group: Sequence[Unit]) -> list[Entry]:
-        """The loops of a group, or what stands alone."""
-        first = group[0]
-        if first.shape is None:
-            assert first.entries is not None
-            return first.entries()
-        writer = Elements(self.room, first.shape, first.origin)
-        for unit in group:
-            writer.origin = unit.origin
-            if unit.row is not None:
-                place, x = unit.row
-                writer.store(place, writer.element(x), unit.origin)
-                continue
-            assert unit.step is not None
-            kept = self.room.places.get(unit.step)
-            origin = unit.value.origin if unit.value else unit.origin.named(None)
-            value = writer.compute(unit.step, origin.named(None) if kept else origin)
-            if kept is None:
-                writer.now[unit.step] = value
-            else:
-                writer.store(kept, value, unit.origin)
-        return [writer.nest()]
-
-    def _shown(self, entries: list[Entry], value: Value, flat: bool = False) -> Value:
-        """An array as a function takes it, as NumPy's own lies there."""
-        base = self.room.base(value)
-        place = self.room.place(value)
-        if base.type.ndim > 1 and base not in self.room.known.dense and base not in self.room.shows:
-            raise UnspokenError("an array in nobody knows which order")
-        return self._shown_at(entries, place, value, flat)
-
-    def _shown_at(self, entries: list[Entry], place: Place, value: Value, flat: bool) -> Value:
-        if flat and place.ndim > 1:
-            leading = [isinstance(item, Axis) for item in place.items]
-            if place.order != tuple(range(place.ndim)) or leading != sorted(leading):
-                raise UnspokenError("elements that do not lie one after the other")
-        call = ac.shown(place, value.type, value.origin.named(None))
-        if call is None:
-            return place.root
-        entries.append(call)
-        return call.results[0]
-
-    def _function(self, straight: Straight, unit: Unit, result: Value) -> list[Entry]:
-        """A function, called for all elements."""
-        entries: list[Entry] = []
-        step, shape = unit.step, self.room.dims(result)
-        assert step is not None
-        if result.type.ndim > 1 and result not in self.room.known.dense:
-            raise UnspokenError("an array in nobody knows which order")
-        operands: list[Value] = []
-        for x in step.operands.values():
-            if isinstance(x, Literal):
-                constant = constant_of(x)
-                entries.append(constant)
-                operands.append(constant.result)
-            elif isinstance(x, Given) and not x.varies:
-                operands.append(x.value)
-            elif isinstance(x, Given):
-                if self.room.dims(x.value) != shape:
-                    raise UnspokenError("a function of arrays of several shapes")
-                operands.append(self._shown(entries, x.value, flat=True))
-            else:
-                assert isinstance(x, Step)
-                operands.append(self.room.places[x].root)
-        op = ac.ONE if len(operands) == 1 else ac.TWO
-        root = self.room.places[step].root
-        helper = f"{step.function}_of"
-        entries.append(made(op, (root, *operands), root.type, _named(root, unit), helper=helper))
-        return entries
-
-    def _sum(self, call: Call) -> list[Entry]:
-        """A sum of all elements, of each row, or of all rows."""
-        entries: list[Entry] = []
-        array = self._shown(entries, call.operands[0], flat=True)
-        result, axis = call.results[0], dict(call.attributes).get("axis")
-        if not is_array(result):
-            helper = "count_of" if call.operands[0].type.dtype == "bool" else "sum_of"
-            total = made(ac.TOTAL, (array,), result.type, helper=helper)
-            return [*entries, replace(total, results=call.results)]
-        x, out, last = call.operands[0], self.room.place(result), call.operands[0].type.ndim - 1
-        assert isinstance(axis, int)
-        if dict(call.attributes).get("keepdims"):
-            out = out.at((*[slice(None)] * axis, 0), ())
-        before = self.room.dims(x)[:axis]
-        writer = Elements(self.room, before, result.origin)
-        slots = tuple(Slot(k) for k in range(axis))
-        part = self.room.place(x).at(slots, writer.indices)
-        if axis == last:
-            writer.store(out, writer.total(part, result.type.dtype), result.origin)
-        else:
-            writer.add_rows(out.at(slots, writer.indices), part, x, result.origin)
-        return [*entries, *writer.entries()] if before else writer.entries()
-
-    def _extreme(self, call: Call, helper: str) -> list[Entry]:
-        """The largest or the smallest element."""
-        entries: list[Entry] = []
-        array = self._shown(entries, call.operands[0], flat=True)
-        found = made(ac.TOTAL, (array,), call.results[0].type, helper=helper)
-        return [*entries, replace(found, results=call.results)]
-
-    def _norm(self, call: Call) -> list[Entry]:
-        """The length of a vector, as NumPy computes it."""
-        entries: list[Entry] = []
-        array, result = self._shown(entries, call.operands[0]), call.results[0]
-        dot = made(ac.DOT, (array, array), result.type, result.origin.named(None))
-        root = made(ac.ROOT, dot.results, result.type)
-        return [*entries, dot, replace(root, results=call.results)]
-
-    def _stack(self, call: Call) -> list[Entry]:
-        """A vector of numbers."""
-        root = self.room.place(call.results[0]).root
-        writer = Elements(self.room, (), call.results[0].origin)
-        for k, value in enumerate(call.operands):
-            x = writer.element(given(self.graph, value))
-            writer.store(Place(root, (k,), 0), x, call.results[0].origin)
-        return writer.entries()
-
-    def _put(self, call: Call) -> list[Entry]:
-        """Zeros, but for what is written to some places."""
-        result = call.results[0]
-        value, *places = call.operands
-        place = self.room.place(result)
-        fill = Elements(self.room, self.room.dims(result), result.origin)
-        zero = fill.element(Literal(0.0, ArrayType(result.type.dtype)))
-        fill.store(place, zero, result.origin)
-        return [fill.nest(), *self._written_to(call, place, value, places, "")]
-
-    def _product(self, straight: Straight, call: Call) -> list[Entry]:
-        """A product of matrices and vectors."""
-        entries: list[Entry] = []
-        a, b = call.operands
-        if not (a.type.ndim in (1, 2) and b.type.ndim in (1, 2)):
-            raise UnspokenError("products of stacks of matrices")
-        if a.type.ndim == b.type.ndim == 2 and self._may_be_one(a, b):
-            raise UnspokenError("a product of a matrix and, perhaps, its own transpose")
-        shown = [self._shown(entries, value) for value in (a, b)]
-        result = call.results[0]
-        if not result.type.shape:
-            dot = made(ac.DOT, shown, result.type)
-            return [*entries, replace(dot, results=call.results)]
-        unit, root = straight.maker[result], self.room.places[result].root
-        origin = _named(root, unit)
-        entries.append(made(ac.TWO, (root, *shown), root.type, origin, helper="matmul_of"))
-        return entries
-
-    def _may_be_one(self, a: Value, b: Value) -> bool:
-        """Whether matrices, of which one is turned, may be one in NumPy and are two here.
-
-        NumPy computes ``x @ x.T`` otherwise than a product of two matrices.
-        """
-        first, second = self.room.base(a), self.room.base(b)
-        if self.room.place(a).order == self.room.place(b).order or first is second:
-            return False
-        one, two = self._memory_of(first), self._memory_of(second)
-        given = [any(v in self.graph.inputs for v in memory) for memory in (one, two)]
-        return not one.isdisjoint(two) or all(given)
-
-    def _memory_of(self, value: Value) -> set[Value]:
-        """The values that were the first to be in memory that an array may be in."""
-        found, waiting, seen = set[Value](), [value], set[Value]()
-        while waiting:
-            at = self.room.base(waiting.pop())
-            if at in seen:
-                continue
-            seen.add(at)
-            call = self.graph.producer.get(at)
-            if at in self.graph.given:
-                waiting += self.graph.given[at]
-            elif isinstance(call, Call) and text_of(call) == ITEM:
-                waiting += self.room.lists[call.operands[0]].values
-            else:
-                found.add(at)
-                if isinstance(call, Call) and call.reuse is not None:
-                    waiting.append(call.operands[call.reuse])
-        return found
-
-    def _update(self, straight: Straight, call: Call, symbol: str) -> list[Entry]:
-        """Writes to places of an array."""
-        entries: list[Entry] = []
-        array, value, *places = call.operands
-        result = call.results[0]
-        old = self.room.place(array)
-        if call.reuse == 0 and old.is_all and old.root in self.room.own:
-            place = old
-        else:
-            place = self.room.new(result, result.origin.name or "value")
-            entries += self._copies([(place, old, self.room.dims(array))], result.origin)
-        self.room.places[result] = place
-        return [*entries, *self._written_to(call, place, value, places, symbol)]
-
-    def _written_to(
-        self, call: Call, place: Place, value: Value, places: Sequence[Value], symbol: str
-    ) -> list[Entry]:
-        """Loops that write a value to places of an array, or add it to what is there."""
-        index = dict(call.attributes).get("index")
-        result = call.results[0]
-        items = index.items if index is not None else None
-        slots = tuple(self.room.item(v) for v in places)
-        if items is None:
-            if len(slots) != 1:
-                raise UnspokenError("an update")
-            items = (Slot(0),)
-        region = place.at(items, slots)
-        shape = self._dims_of_region(region, value)
-        if is_array(value) and self.room.place(value).root is place.root:
-            raise UnspokenError("an array that is written to itself")
-        writer = Elements(self.room, shape, result.origin)
-        x = writer.element(Given(value))
-        if symbol:
-            there = writer.at(region, shape)
-            x = writer.call(spell(f"a {symbol} b"), {"a": there, "b": x}, result.type.dtype)
-        writer.store(region, x, result.origin)
-        return writer.entries()
-
-    def _dims_of_region(self, region: Place, value: Value) -> Shape:
-        dims = self.room.dims(region.root)
-        found: list[Dim] = []
-        for axis in range(region.ndim):
-            at = next((k for k, i in enumerate(region.items) if _along(i, axis)), None)
-            if at is None:
-                raise UnspokenError("an axis of length 1")
-            item = region.items[at]
-            assert isinstance(item, Axis)
-            if not item.whole:
-                raise UnspokenError("a part of an array")
-            found.append(dims[at])
-        shape = self.room.dims(value)
-        if len(shape) > len(found) or shape not in ((), tuple(found[len(found) - len(shape) :])):
-            raise UnspokenError("a value of another shape")
-        return tuple(found)
-
-    def _moves(
-        self, parameters: Sequence[Value], arguments: Sequence[Value], origin: Origin
-    ) -> list[Entry]:
-        """Copies what parameters are given to their arrays, all at once."""
-        moves = []
-        for parameter, argument in zip(parameters, arguments, strict=True):
-            if not is_array(parameter) or argument in self.unset:
-                continue
-            target, source = self.room.places[parameter], self.room.place(argument)
-            if source != target:
-                moves.append((target, source, self.room.dims(parameter)))
-        written = {target.root for target, _, _ in moves}
-        before, after = [], []
-        for target, source, dims in moves:
-            if source.root in written:
-                type_ = target.root.type
-                name = f"next_{target.root.origin.name}"
-                new = Place.of(self.room.buffer(dims, type_.dtype, name))
-                before.append((new, source, dims))
-                source = new
-            after.append((target, source, dims))
-        return [*self._copies(before, origin), *self._copies(after, origin)]
-
-    def _copies(self, moves: Sequence[tuple[Place, Place, Shape]], origin: Origin) -> list[Entry]:
-        """Loops that copy arrays, one for each shape."""
-        writers: dict[Shape, Elements] = {}
-        for target, source, dims in moves:
-            writer = writers.setdefault(dims, Elements(self.room, dims, origin))
-            writer.store(target, writer.at(source, dims), origin)
-        return [writer.nest() for writer in writers.values()]
-
-
-def _number(item: Item) -> int | Value:
-    """The place along an axis that is no axis of what is shown."""
-    if isinstance(item, Axis):
-        raise UnspokenError("an array where a number is expected")
-    return item
-
-
-def _along(item: Item, axis: int) -> bool:
-    return isinstance(item, Axis) and item.axis == axis
-
-
-def _named(root: Value, unit: Unit) -> Origin:
-    """Where what is written to an array comes from."""
-    return unit.origin.named(root.origin.name, True)
 
 
 def _same(x: Operand) -> Step:
@@ -789,5 +511,5 @@ def _unit(call: Call) -> Step:
     """An element of ``np.eye``."""
     k = dict(call.attributes).get("k", 0)
     spelling = spell("1.0 if i == j else 0.0" if k == 0 else f"1.0 if i + {k} == j else 0.0")
-    operands: dict[str, Operand] = {"i": Index(0), "j": Index(1)}  # type: ignore[dict-item]
+    operands: dict[str, Operand] = {"i": Index(0), "j": Index(1)}
     return Step(spelling, operands, ArrayType(call.results[0].type.dtype))

@@ -183,13 +183,14 @@ def compiled(kernel: Kernel) -> Callable[..., Any] | None:
     path = kernel_cache.file_of(kernel.text)
     for cache_file in (path, None) if path else (None,):  # what cannot be read from disk is made
         try:
-            dispatcher: Any = _dispatcher(kernel, cache_file)
+            dispatcher = _dispatcher(kernel, cache_file)
             dispatcher.compile(takes)
         except Exception as error:
             failure = error
             continue
         dispatcher.disable_compile()
-        return dispatcher  # type: ignore[no-any-return]
+        machine_code: Callable[..., Any] = dispatcher
+        return machine_code
     lines = str(failure).strip().splitlines()
     reason = next((line for line in lines if not line.startswith("Failed in")), "")
     text = f"{kernel.name} stays NumPy source: numba does not compile it ({reason})"

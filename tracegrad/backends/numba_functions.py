@@ -46,6 +46,12 @@ SPECIAL = ("erf", "erfc", "expit", "gammaln", "log_ndtr", "ndtr")
 """Ufuncs of one operand in ``scipy.special`` that it may call as well."""
 
 
+def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for numba to compile, which takes annotations for a part of its signature."""
+    function.__annotations__ = {}
+    return function
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     """The function of numbers, or of arrays (``log_of``, ``log_all``), which numba knows then."""
     if _base(name) not in (*UNARY, *BINARY, *SPECIAL) and name not in WRITTEN:
@@ -112,7 +118,8 @@ def _plain_min(x: Any) -> Any:
     return x.min()
 
 
-def _plain_with_row(x, k):  # type: ignore[no-untyped-def]
+@_bare
+def _plain_with_row(x: Any, k: Any) -> Any:
     """An array that has a row k: `x`, or one with twice as many rows that begins with those."""
     if k < len(x):
         return x
@@ -144,8 +151,10 @@ def _ufunc(name: str) -> np.ufunc:
     if name in SPECIAL:
         from scipy import special  # type: ignore[import-untyped]
 
-        return getattr(special, name)  # type: ignore[no-any-return]
-    return getattr(np, name)  # type: ignore[no-any-return]
+        found: np.ufunc = getattr(special, name)
+        return found
+    found = getattr(np, name)
+    return found
 
 
 def _of_numbers(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
@@ -227,7 +236,8 @@ def teach(name: str) -> bool:
     return bool(loops)
 
 
-def _quotient(a, b):  # type: ignore[no-untyped-def]
+@_bare
+def _quotient(a: Any, b: Any) -> Any:
     if b == 0:
         raise ZeroDivisionError("division by zero")
     return a / b
@@ -253,7 +263,7 @@ def _known(found: dict[str, InnerLoop | None]) -> dict[str, InnerLoop]:
 def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
     """Has numba compile calls of a function of numbers as calls of the loops."""
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import overload
 
     def chosen(*operands: Any) -> InnerLoop | None:
         """The loop for these types: numbers of Python are wide, as in NumPy."""
@@ -262,7 +272,9 @@ def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> No
         wide = all(x is types.float32 for x in operands)
         return loops.get("float32" if wide else "float64")
 
-    def signature_of(loop: InnerLoop, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+    def signature_of(*operands: Any) -> tuple[Any, Any]:
+        loop = chosen(*operands)
+        assert loop is not None
         type_ = types.float32 if loop.dtype == "float32" else types.float64
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -270,13 +282,13 @@ def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> No
 
         return type_(*[type_ for _ in operands]), codegen
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def one(context: Any, x: Any) -> Any:
-        return signature_of(chosen(x), (x,))  # type: ignore[arg-type]
+        return signature_of(x)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def two(context: Any, a: Any, b: Any) -> Any:
-        return signature_of(chosen(a, b), (a, b))  # type: ignore[arg-type]
+        return signature_of(a, b)
 
     if plain.__code__.co_argcount == 1:
         overload(plain)(lambda x: (lambda x: one(x)) if chosen(x) else None)
@@ -305,7 +317,7 @@ def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> Non
     too where that is float64.
     """
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import overload
 
     def chosen(*operands: Any) -> InnerLoop | None:
         *given, out = operands
@@ -321,18 +333,19 @@ def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> Non
 
     def signature_of(*operands: Any) -> tuple[Any, Any]:
         loop = chosen(*operands)
+        assert loop is not None
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            _call_of_arrays(context, builder, loop, signature, args)  # type: ignore[arg-type]
+            _call_of_arrays(context, builder, loop, signature, args)
             return context.get_dummy_value()
 
         return types.void(*operands), codegen
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def one(context: Any, x: Any, out: Any) -> Any:
         return signature_of(x, out)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def two(context: Any, a: Any, b: Any, out: Any) -> Any:
         return signature_of(a, b, out)
 
@@ -370,23 +383,27 @@ def _teach_all(name: str) -> bool:
         whole = is_one_by_one(ufunc, str(arrays[0].dtype))
         return (whole_of if whole else each_of)[len(operands) - 1]
 
-    def whole_of_one(x, like):  # type: ignore[no-untyped-def]
+    @_bare
+    def whole_of_one(x: Any, like: Any) -> Any:
         out = np.empty_like(like)
         at_once(x, out)
         return out
 
-    def whole_of_two(a, b, like):  # type: ignore[no-untyped-def]
+    @_bare
+    def whole_of_two(a: Any, b: Any, like: Any) -> Any:
         out = np.empty_like(like)
         at_once(a, b, out)
         return out
 
-    def each_of_one(x, like):  # type: ignore[no-untyped-def]
+    @_bare
+    def each_of_one(x: Any, like: Any) -> Any:
         out = np.empty_like(like)
         for i in range(out.size):
             out[i] = alone(x[i])
         return out
 
-    def each_of_two(a, b, like):  # type: ignore[no-untyped-def]
+    @_bare
+    def each_of_two(a: Any, b: Any, like: Any) -> Any:
         out = np.empty_like(like)
         x, y = np.broadcast_to(a, out.shape), np.broadcast_to(b, out.shape)
         for i in range(out.size):
@@ -396,11 +413,13 @@ def _teach_all(name: str) -> bool:
     whole_of = [register_jitable(f) for f in (whole_of_one, whole_of_two)]
     each_of = [register_jitable(f) for f in (each_of_one, each_of_two)]
 
-    def one(x):  # type: ignore[no-untyped-def]
+    @_bare
+    def one(x: Any) -> Any:
         run = chosen(x)
         return run and (lambda x: run(x, x))
 
-    def two(a, b):  # type: ignore[no-untyped-def]
+    @_bare
+    def two(a: Any, b: Any) -> Any:
         run = chosen(a, b)
         if isinstance(a, types.Array):
             return run and (lambda a, b: run(a, b, a))
@@ -425,7 +444,8 @@ def _place_and_step(context: Any, builder: Any, type_: Any, value: Any) -> tuple
     return place, context.get_constant(_intp(), 0)
 
 
-def _count(x):  # type: ignore[no-untyped-def]
+@_bare
+def _count(x: Any) -> Any:
     count = 0
     for found in x.flat:
         count += found
@@ -435,7 +455,7 @@ def _count(x):  # type: ignore[no-untyped-def]
 def _teach_reductions(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
     """Has numba compile reductions of arrays, ``x.sum()`` or ``x.max()``, as NumPy's."""
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import overload
 
     def chosen(x: Any) -> InnerLoop | None:
         if not isinstance(x, types.Array) or not _is_in_line(x):
@@ -444,9 +464,10 @@ def _teach_reductions(plain: Callable[..., Any], loops: dict[str, InnerLoop]) ->
 
     first = 1 if plain is not _plain_sum else 0  # elements that the result begins with
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def total(context: Any, x: Any) -> Any:
-        loop: InnerLoop = chosen(x)  # type: ignore[assignment]
+        loop = chosen(x)
+        assert loop is not None
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             from numba.core import cgutils
@@ -467,7 +488,8 @@ def _teach_reductions(plain: Callable[..., Any], loops: dict[str, InnerLoop]) ->
 
         return x.dtype(x), codegen
 
-    def of_some(x):  # type: ignore[no-untyped-def]
+    @_bare
+    def of_some(x: Any) -> Any:
         if x.size == 0:
             raise ValueError("an array without elements has no largest one")
         return total(x)
@@ -484,7 +506,7 @@ def _is_in_line(array: Any) -> bool:
 def _teach_products(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
     """Has numba compile products of matrices and vectors as calls of NumPy's ``matmul``."""
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import overload
 
     def chosen(a: Any, b: Any, out: Any) -> InnerLoop | None:
         if not all(isinstance(x, types.Array) for x in (a, b, out)):
@@ -493,9 +515,10 @@ def _teach_products(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> N
         one = len({a.dtype, b.dtype, out.dtype}) == 1
         return loops.get(str(out.dtype)) if fits and one else None
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def product(context: Any, a: Any, b: Any, out: Any) -> Any:
-        loop: InnerLoop = chosen(a, b, out)  # type: ignore[assignment]
+        loop = chosen(a, b, out)
+        assert loop is not None
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = [
@@ -515,16 +538,17 @@ def _teach_products(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> N
 def _teach_dots(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
     """Has numba compile products of two vectors as calls of NumPy's ``matmul``."""
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import overload
 
     def chosen(a: Any, b: Any) -> InnerLoop | None:
         arrays = isinstance(a, types.Array) and isinstance(b, types.Array)
         one = arrays and a.ndim == b.ndim == 1 and a.dtype == b.dtype
         return loops.get(str(a.dtype)) if one else None
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_intrinsic
     def dot(context: Any, a: Any, b: Any) -> Any:
-        loop: InnerLoop = chosen(a, b)  # type: ignore[assignment]
+        loop = chosen(a, b)
+        assert loop is not None
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             from numba.core import cgutils
@@ -582,7 +606,8 @@ def _teach_sums_of_rows() -> bool:
 
     total = _plain_sum
 
-    def sum_of_rows(x, out):  # type: ignore[no-untyped-def]
+    @_bare
+    def sum_of_rows(x: Any, out: Any) -> None:
         if x.shape[1] == 1:
             out[0] = total(x[:, 0])
         else:
@@ -593,12 +618,21 @@ def _teach_sums_of_rows() -> bool:
 
     rows = register_jitable(sum_of_rows)
 
-    def sum_of_matrices(x, out):  # type: ignore[no-untyped-def]
+    @_bare
+    def sum_of_matrices(x: Any, out: Any) -> None:
         rows(x.reshape(x.shape[0], x.shape[1] * x.shape[2]), out.reshape(out.size))
 
     chosen = {2: sum_of_rows, 3: sum_of_matrices}
     overload(_plain_sum_of_rows)(lambda x, out: chosen.get(x.ndim))
     return True
+
+
+def _intrinsic(typing: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that numba compiles as the instructions that `typing` gives for its operands."""
+    from numba.extending import intrinsic
+
+    found: Callable[..., Any] = intrinsic(typing)
+    return found
 
 
 def _intp() -> Any:
