@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import captured_values
 import numpy as np
 import pytest
 from captured_values import HELD, MADE, TAKERS, Taker, programs
@@ -297,3 +298,99 @@ def test_what_a_checkpoint_stores_outside_has_its_gradient(compiled: bool) -> No
         return np.sum(tg.checkpoint(f)(x)) + np.sum(kept[0])
 
     assert (tg.grad(loss)(np.ones(2)) == 5.0).all()
+
+
+# -- what is written within the function -----------------------------------------------------------
+
+
+class Held:
+    """What a function writes, and the rule of another one reads."""
+
+    scale = 1
+
+
+def _writes() -> dict[str, tuple[Callable[[int], None], Callable[[], Any]]]:
+    held, items, by_name, array = Held(), [1], {"scale": 1}, np.ones(1)
+    cell = 1
+
+    def to_cell(k: int) -> None:
+        nonlocal cell
+        cell = k
+
+    def to_function(k: int) -> None:
+        to_function.scale = k  # type: ignore[attr-defined]
+
+    to_function(1)
+
+    def to_global(k: int) -> None:
+        captured_values.GLOBAL = k
+
+    return {
+        "attribute": (lambda k: setattr(held, "scale", k), lambda: held.scale),
+        "class": (lambda k: setattr(Held, "scale", k), lambda: Held.scale),
+        "function": (to_function, lambda: to_function.scale),  # type: ignore[attr-defined]
+        "cell": (to_cell, lambda: cell),
+        "module": (to_global, lambda: captured_values.GLOBAL),
+        "item": (lambda k: by_name.update(scale=k), lambda: by_name["scale"]),
+        "last item": (items.append, lambda: items[-1]),
+        "array": (lambda k: array.__setitem__(0, k), lambda: array[0]),
+    }
+
+
+def _scaled_by_rule(read: Callable[[], Any]) -> Callable[[Any], Any]:
+    scaled = tg.custom_vjp(lambda v: v * read())
+    scaled.defvjp(lambda v: (v * read(), read()), lambda scale, ct: (ct * scale,))
+    return scaled
+
+
+def _scaled_by_class(read: Callable[[], Any]) -> Callable[[Any], Any]:
+    class Scaled(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, v: Any) -> Any:
+            ctx.scale = read()
+            return v * ctx.scale
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ct * ctx.scale
+
+    return Scaled.apply
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("scaled_by", [_scaled_by_rule, _scaled_by_class])
+@pytest.mark.parametrize("place", _writes())
+def test_rules_read_what_was_written_before(
+    place: str, scaled_by: Callable[..., Any], compiled: bool
+) -> None:
+    tg.config.compile = compiled
+    write, read = _writes()[place]
+    scaled = scaled_by(read)
+
+    def loss(x: Any, k: int) -> Any:
+        write(k)
+        return np.sum(scaled(x))
+
+    gradient = tg.grad(loss)
+    try:
+        for k in (2, 3, 5, 2):
+            assert (gradient(np.ones(2), k) == k).all()
+    except tg.errors.TraceError as refused:
+        assert place == "array" and "hand it over as an argument" in str(refused)
+
+
+def test_rules_that_read_something_else_than_is_written_are_compiled() -> None:
+    counter, other = Held(), Held()
+    counter.calls = 0  # type: ignore[attr-defined]
+    scaled = _scaled_by_rule(lambda: other.scale)
+
+    def loss(x: Any) -> Any:
+        counter.calls += 1  # type: ignore[attr-defined]
+        return np.sum(scaled(x))
+
+    gradient = tg.grad(loss)
+    for scale in (2, 3, 4, 5):
+        other.scale = scale
+        assert (gradient(np.ones(2)) == scale).all()
+    assert counter.calls == 4 and gradient.cache_info().versions  # type: ignore[attr-defined]

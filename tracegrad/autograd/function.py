@@ -29,6 +29,7 @@ from tracegrad.tape.foreign_arrays import note
 from tracegrad.tape.functions_apart import apart
 from tracegrad.tape.tape import SMALL, Node, Shape, record
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.closures import tell
 
 
 class Function:
@@ -200,6 +201,8 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     tensors = [x for x in args if isinstance(x, Tensor)]
     needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
     ctx = FunctionCtx(needs)
+    if STATE.rewritten:
+        tell((*cls._halves, *(x for x in args if not isinstance(x, Tensor))), cls.__name__)
     alone = _alone(cls, tensors)
     before = STATE.update(grad_enabled=False)
     try:

@@ -25,7 +25,7 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.grad_mode import enable_grad
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
-from tracegrad.user_code.closures import refuse_hidden
+from tracegrad.user_code.closures import refuse_hidden, tell
 from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import (
     Path,
@@ -96,6 +96,8 @@ class Ruled:
             leaves, spec = flatten((bound.args, named))
         if STATE.trace is not None:
             refuse_hidden(self._users, STATE.trace, self.__name__)
+        elif STATE.rewritten:
+            tell(self._users, self.__name__)
         call = _Call(self.__name__, spec)
         boxed = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in leaves]
         results = self._applied.apply(call, *boxed)

@@ -82,6 +82,7 @@ def released(function: Any, trace: Any, name: str) -> tuple[Callable[..., Any], 
         return _Hole(len(found) - 1)
 
     template = _Template(function, place)
+    tell(function, name)
     for x in (*template.rest(), *(value for _, value in _globals_read(function))):
         refuse_hidden(x, trace, name)
     return (template if found else lambda: function), found
@@ -94,7 +95,11 @@ def is_traced_by(x: Any, trace: Any) -> bool:
 
 
 def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
-    """Raises when a Tensor of the trace can be reached from what `name` reads."""
+    """Raises when a Tensor of the trace can be reached from what `name` reads.
+
+    A program will call it as it is, which the world of the run is told.
+    """
+    tell(thing, name)
     where = _path_to_traced(thing, trace)
     if where is not None:
         raise TraceError(
@@ -103,6 +108,12 @@ def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
             "SciPy's with args=), or let the hook read it as a variable of its own (no list, "
             "object or global)"
         )
+
+
+def tell(thing: Any, name: str) -> None:
+    """Tells the world of the run that something is called as it is, which nobody follows."""
+    if STATE.machine is not None:
+        STATE.machine.world.calls_natively(thing, name)
 
 
 def _path_to_traced(thing: Any, trace: Any) -> str | None:
@@ -115,7 +126,7 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
         seen.add(id(x))
         if is_traced_by(x, trace):
             return path
-        todo += [(inner, _longer(path, step)) for step, inner in _inside(x)]
+        todo += [(inner, _longer(path, step)) for step, inner in inside(x)]
     return None
 
 
@@ -150,7 +161,7 @@ def holds_history(function: Any) -> bool:
             todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]
             todo += (x.__kwdefaults__ or {}).values()
         else:
-            todo += [inner for _, inner in _inside(x)]
+            todo += [inner for _, inner in inside(x)]
     return False
 
 
@@ -162,7 +173,7 @@ def _longer(path: str, step: str) -> str:
     return path + step if step[:1] in ("", ".", "[") else step
 
 
-def _inside(x: Any) -> Iterator[tuple[str, Any]]:
+def inside(x: Any) -> Iterator[tuple[str, Any]]:
     """What can be reached from an object in one step, and how it would be written."""
     match x:
         case FunctionType():

@@ -87,6 +87,10 @@ class OutsideWrites:
     def _forget(self, key: int, _: Any) -> None:
         self._shown.pop(key, None)
 
+    def roots(self) -> list[np.ndarray]:
+        """The arrays, each the owner of its memory."""
+        return [root for root, _ in self._tensors.values()]
+
     # -- what operations are given ----------------------------------------------------------------
 
     def tensor_of(self, x: Any) -> Any:

@@ -13,6 +13,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
 from tracegrad.world.guards import APART, APART_OF, GLOBAL, MISSING, Guard, Place, is_array, same
+from tracegrad.world.native_readers import reads_any, refuse_written
 from tracegrad.world.number_inputs import Numbers
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.stores import Store, store_of
@@ -58,8 +59,14 @@ class Outcome(StandIns):
         self._printed = 0  # so many of the log were looked at for prints that are held back
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self._drawn_from: dict[int, Callable[[], None]] = {}  # what puts generators back
+        self._natives: dict[int, tuple[Any, str]] = {}  # what programs call as it is, and its name
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
+
+    def _given_anew(self) -> list[Any]:
+        """The arrays from outside that the function has written to."""
+        arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
+        return [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
 
     # -- the log ----------------------------------------------------------------------------------
 
@@ -100,10 +107,13 @@ class Outcome(StandIns):
     @property
     def marks(self) -> tuple[int, ...]:
         """What is more after the function has changed something."""
-        arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
-        written = [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
+        written = self._given_anew()
         tensors = [x for x, _, _ in self._tensors.values() if x._traced is not None]
         return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
+
+    def calls_natively(self, thing: Any, name: str) -> None:
+        refuse_written(thing, name, self._given_anew())
+        self._natives[id(thing)] = thing, name
 
     # -- after the run ----------------------------------------------------------------------------
 
@@ -122,6 +132,25 @@ class Outcome(StandIns):
                 apart = APART if read == GLOBAL else APART_OF
                 guard = self._guard(apart, holder, frozenset(names), True, text, line)
             self.guards[id(holder), "", frozenset(names)] = guard
+
+    def _compare_with_natives(self) -> None:
+        """What rules and hooks read, a program may not write: it does so after it has called them.
+
+        Those of arms and turns that were run before are in the same function.
+        """
+        if not self._natives:
+            return
+        written = [guard.holder for guard in self._stored.values()]
+        written += [changed.holder for changed in self._changed.values()]
+        written += self._given_anew()
+        names: dict[int, set[str]] = {}
+        for guard in self._stored.values():
+            if type(guard.holder) is dict:
+                names.setdefault(id(guard.holder), set()).add(guard.name)
+        found = {id(self._classes.get(id(x), x)) for x in written}
+        for thing, name in self._natives.values():
+            if written and reads_any(thing, found, names):
+                self.effect(f"what {name} reads, which a program calls as it is,")
 
     def _moved(self) -> list[tuple[Guard, Any]]:
         """Places outside that hold something else than before the run, as no log tells."""
@@ -226,6 +255,7 @@ class Outcome(StandIns):
 
         `returned` is what the function returned, `given` are the Tensors for its arguments.
         """
+        self._compare_with_natives()
         counts = self.counted()
         for guard, _ in self._written():
             if guard.place in counts and guard.place not in self.counters:

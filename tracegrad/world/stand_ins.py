@@ -91,6 +91,9 @@ class StandIns(machine.World):
     def holds(self, owner: Any, function: Any) -> None:
         """An object of tracegrad's calls a function of the user's that it holds."""
 
+    def calls_natively(self, thing: Any, name: str) -> None:
+        """An object with a function of the user's is called as it is: `name` says which."""
+
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         """What C code does, or what is done in place of it."""
         raise NotImplementedError

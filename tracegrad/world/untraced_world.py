@@ -26,6 +26,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.interception import instead, number_of, run_native, stacked
+from tracegrad.world.native_readers import refuse_written
 from tracegrad.world.outside_writes import OutsideWrites
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
@@ -58,6 +59,9 @@ class Answers(StandIns):
 
     def original(self, x: Any) -> Any:
         return super().original(self.outside.array_of(x))
+
+    def calls_natively(self, thing: Any, name: str) -> None:
+        refuse_written(thing, name, self.outside.roots())
 
     def settle(self) -> None:
         """The run is over: what it wrote outside is arrays and numbers again."""
