@@ -255,3 +255,52 @@ def test_a_spline_that_is_replaced_is_seen():
         spline.c = spline.c * scale
     with pytest.raises(ValueError, match="outside of the interpolation range"):
         tg.grad(lambda x: np.sum(interpolate.interp1d(KNOTS, VALUES)(x)))(PLACES + 5.0)
+
+
+def test_a_frozen_distribution_from_outside_is_read_by_every_call():
+    stats = pytest.importorskip("scipy.stats")
+    means = np.array([0.0, 1.0, 2.0])
+    frozen = stats.norm(means, 1.3)
+    logpdf = tg.compile(lambda x: frozen.logpdf(x))
+    slope = tg.grad(lambda x: np.sum(frozen.logpdf(x)))
+
+    def check():
+        assert_close(logpdf(X), frozen.logpdf(X), 1e-12)
+        assert_close(slope(X), -(X - frozen.mean()) / frozen.std() ** 2, 1e-12)
+
+    check()
+    means[:] = 5.0
+    check()
+    frozen.args = (means * 2.0, 0.7)
+    check()
+    frozen.args, frozen.kwds = (1.0,), {"scale": 2.0}
+    check()
+    of_scale = tg.grad(lambda s: np.sum(stats.norm(0.0, s).logpdf(X)))
+    assert_close(of_scale(0.7), np.sum(X**2) / 0.7**3 - 3.0 / 0.7, 1e-12)
+
+
+def test_settings_of_a_solver_from_outside_are_read_by_every_call():
+    rate, times, jacobian = {"k": 0.5}, [0.5, 1.0], -np.eye(3)
+    tolerances = {"rtol": 1e-8, "atol": np.full(3, 1e-9)}
+
+    def slope(t, y):
+        return -rate["k"] * y
+
+    def states(y):
+        return integrate.solve_ivp(slope, (0, 1), y, "BDF", times, jac=jacobian, **tolerances).y
+
+    compiled, gradient = tg.compile(states), tg.grad(lambda y: np.sum(states(y)))
+
+    def check():
+        assert_close(compiled(X), states(X), 1e-13)
+        wanted = np.sum(np.exp(-rate["k"] * np.array(times)))
+        assert_close(gradient(X), np.full(3, wanted), 1e-3)
+
+    check()
+    rate["k"] = 2.0
+    check()
+    times[0], jacobian[:] = 0.25, -2.0 * np.eye(3)
+    check()
+    tolerances["rtol"] = 1e-4
+    tolerances["atol"][1] = 1e-6
+    check()

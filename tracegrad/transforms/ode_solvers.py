@@ -25,15 +25,14 @@ from tracegrad.world.captures import lifted
 from tracegrad.world.scipy_table import solvers
 
 Integrate = Callable[..., Any]
-"""``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``.
+"""``integrate(func, y0, t, args, options)``: the states at all times, ``(len(t), len(y0))``.
 
-``integrate.backwards(size)`` is what goes back from one time to the one before, with the equation
-of the adjoint: of its `size` values the first are those of the state, then those of its cotangent.
+``integrate.backwards`` is what goes back from one time to the one before.
 """
 
 
 class _Path(Ruled):
-    """``path(integrate, func, y0, t, args)``: the states of y' = func(y, t, *args) at times t."""
+    """``path(integrate, func, y0, t, args, options)``: the states of y' = func(y, t, *args)."""
 
     _by_position = False
 
@@ -43,13 +42,15 @@ class _Path(Ruled):
         self._follows(Rule(_forward, _backward), ())
 
 
-def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> Any:
-    return integrate(func, y0, t, args)
+def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
+    return integrate(func, y0, t, args, options)
 
 
-def _forward(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> tuple[Any, Any]:
-    states = integrate(func, y0, t, args)
-    return states, (integrate, func, states, t, args)
+def _forward(
+    integrate: Integrate, func: Any, y0: Any, t: Any, args: Any, options: Any
+) -> tuple[Any, Any]:
+    states = integrate(func, y0, t, args, options)
+    return states, (integrate, func, states, t, args, options)
 
 
 def _differentiable(leaf: Any) -> bool:
@@ -57,12 +58,12 @@ def _differentiable(leaf: Any) -> bool:
 
 
 def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
-    integrate, func, states, t, args = kept
+    integrate, func, states, t, args, options = kept
     leaves, spec = flatten(args)
     wanted = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
-    back = integrate.backwards(2 * n + 1 + sum(sizes))
+    options = _options_backwards(options, 2 * n + 1 + sum(sizes))
     adjoint = partial(_adjoint, _step_of(func, spec, tuple(wanted)), n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
@@ -77,7 +78,8 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
         if t[i] == t[i - 1]:  # the first of the times asked for is that of the start
             continue
         whole = np.concatenate([states[i], state_bar, np.reshape(start_bar, (1,)), args_bar])
-        found = path(back, adjoint, whole, np.array([t[i], t[i - 1]]), args)[-1]
+        between = np.array([t[i], t[i - 1]])
+        found = path(integrate.backwards, adjoint, whole, between, args, options)[-1]
         state_bar, start_bar, args_bar = found[n : 2 * n], found[2 * n], found[2 * n + 1 :]
     times_bar.append(start_bar)
     cts: list[Any] = [0.0] * len(leaves)
@@ -86,7 +88,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
         cts[i] = np.reshape(args_bar[start : start + size], np.shape(leaves[i]))
         start += size
     whole_args = unflatten(spec, cts) if wanted else None
-    return None, None, state_bar + g[0], np.array(times_bar[::-1]), whole_args
+    return None, None, state_bar + g[0], np.array(times_bar[::-1]), whole_args, None
 
 
 def _adjoint(step: Any, n: int, state: Any, t: Any, *args: Any) -> Any:
@@ -124,7 +126,7 @@ path = _Path()
 
 
 class _OwnTimes(Ruled):
-    """``own_times(solver, func, y0, span, args)``: the times at which a solver's own steps end.
+    """``own_times(solver, func, y0, span, args, options)``: where a solver's own steps end.
 
     Where these depend on the values is no business of a derivative: only the first and the last
     one move, with the span.
@@ -138,16 +140,18 @@ class _OwnTimes(Ruled):
         self._follows(Rule(_times_forward, _times_backward), ())
 
 
-def _times(solver: Any, func: Any, y0: Any, span: Any, args: Any) -> Any:
-    return solver.solved(func, y0, span, args).t
+def _times(solver: Any, func: Any, y0: Any, span: Any, args: Any, options: Any) -> Any:
+    return solver.solved(func, y0, span, args, options).t
 
 
-def _times_forward(solver: Any, func: Any, y0: Any, span: Any, args: Any) -> tuple[Any, Any]:
-    return _times(solver, func, y0, span, args), None
+def _times_forward(
+    solver: Any, func: Any, y0: Any, span: Any, args: Any, options: Any
+) -> tuple[Any, Any]:
+    return _times(solver, func, y0, span, args, options), None
 
 
 def _times_backward(kept: None, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
-    return None, None, None, (g[0], g[-1]), None
+    return None, None, None, (g[0], g[-1]), None, None
 
 
 own_times = _OwnTimes()
@@ -166,7 +170,7 @@ def odeint(func: Any, y0: Any, t: Any, args: Any = (), tfirst: bool = False, **o
     right_side = _swapped(function) if tfirst else function
     options = {k: v for k, v in options.items() if k not in ("Dfun", "col_deriv", "printmessg")}
     given = (*args, captured) if captured else args
-    return path(_Odeint(options), right_side, _vector(y0), _times_of(t, "t"), given)
+    return path(_Odeint(), right_side, _vector(y0), _times_of(t, "t"), given, options)
 
 
 def solve_ivp(
@@ -210,15 +214,15 @@ def solve_ivp(
     start = _vector(_line_of(y0, "y0"))
     begin, end = t_span
     if t_eval is None:
-        steps = _OwnSteps(options)
-        times = own_times(steps, func, start, (begin, end), given)
-        states = path(steps, func, start, times, given)
+        steps = _OwnSteps()
+        times = own_times(steps, func, start, (begin, end), given, options)
+        states = path(steps, func, start, times, given, options)
     else:
         asked = _times_of(t_eval, "t_eval")
         if not np.shape(asked)[0]:
             raise ArgumentError("solve_ivp: t_eval has no time, so there is nothing to give")
         times = np.concatenate([np.reshape(begin * 1.0, (1,)), asked])
-        states = path(_SolveIvp(options, _number(end)), func, start, times, given)[1:]
+        states = path(_SolveIvp(_number(end)), func, start, times, given, options)[1:]
         times = times[1:]
     return OptimizeResult(
         t=times,
@@ -268,72 +272,68 @@ _OF_JACOBIANS = ("jac", "jac_sparsity", "lband", "uband", "ml", "mu")
 _TOLERANCES = ("rtol", "atol")
 
 
+def _options_backwards(options: dict[str, Any], size: int) -> dict[str, Any]:
+    """The options for the equation of the adjoint, of `size` values.
+
+    Not those of the first step and of the Jacobian of the right side. Tolerances of each value of
+    the state are those of its cotangent too; others have the least.
+    """
+    without = (*_OF_STARTS, *_OF_JACOBIANS, "tcrit")
+    found = {name: x for name, x in options.items() if name not in without}
+    for name in _TOLERANCES:
+        if np.ndim(found.get(name, 0.0)):
+            each = _line_of(found[name], name)
+            rest = np.full(size - 2 * np.shape(each)[0], 1.0) * np.min(each)
+            found[name] = np.concatenate([each, each, rest])
+    return found
+
+
 class _Odeint:
-    """`scipy.integrate.odeint` with options."""
+    """`scipy.integrate.odeint`."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
-
-    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
         from scipy import integrate  # type: ignore[import-untyped]
 
         found, information = integrate.odeint(
-            _seen(func),
-            np.asarray(y0, float),
-            np.asarray(t),
-            args,
-            full_output=True,
-            **self.options,
+            _seen(func), np.asarray(y0, float), np.asarray(t), args, full_output=True, **options
         )
         if not information["message"].startswith(("Integration successful", "Nothing was done")):
             raise ArithmeticError(f"odeint: {information['message']}")
         return found
 
-    def backwards(self, size: int) -> Integrate:
-        """What goes back with the equation of the adjoint, of which `size` is the length."""
-        return _Odeint(self._options_backwards(size))
-
-    def _options_backwards(self, size: int) -> dict[str, Any]:
-        """The options without those of the first step and of the Jacobian of the right side.
-
-        Tolerances of each value of the state are those of its cotangent too; others have the least.
-        """
-        without = (*_OF_STARTS, *_OF_JACOBIANS, "tcrit")
-        options = {k: v for k, v in self.options.items() if k not in without}
-        for name in _TOLERANCES:
-            if np.ndim(options.get(name, 0.0)):
-                each = np.asarray(options[name], float)
-                rest = np.full(size - 2 * len(each), each.min())
-                options[name] = np.concatenate([each, each, rest])
-        return options
+    @property
+    def backwards(self) -> Integrate:
+        """What goes back from one time to the one before."""
+        return self
 
 
-class _SolveIvp(_Odeint):
-    """`scipy.integrate.solve_ivp` with options: of times, the first is that of the start.
+class _SolveIvp:
+    """`scipy.integrate.solve_ivp`: of times, the first is that of the start.
 
     It goes on `until` a time behind the last one, if that is not None.
     """
 
-    def __init__(self, options: dict[str, Any], until: Any = None) -> None:
-        super().__init__(options)
+    def __init__(self, until: Any = None) -> None:
         self.until = until
 
-    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
         end = t[-1] if self.until is None else self.until
-        found = self.solved(func, y0, (t[0], end), args, np.asarray(t)[1:])
+        found = self.solved(func, y0, (t[0], end), args, options, np.asarray(t)[1:])
         return np.concatenate([np.reshape(np.asarray(y0, float), (1, -1)), found.y.T])
 
-    def backwards(self, size: int) -> Integrate:
-        """What goes back with the equation of the adjoint, of which `size` is the length."""
-        return _SolveIvp(self._options_backwards(size))
+    @property
+    def backwards(self) -> Integrate:
+        """What goes back from one time to the one before."""
+        return _SolveIvp()
 
-    def solved(self, func: Any, y0: Any, span: Any, args: Any, t_eval: Any = None) -> Any:
+    def solved(
+        self, func: Any, y0: Any, span: Any, args: Any, options: Any, t_eval: Any = None
+    ) -> Any:
         """What SciPy returns."""
         from scipy import integrate
 
-        options = dict(self.options)
         if isinstance(options.get("jac"), _WithArguments):
-            options["jac"] = options["jac"].of(args)
+            options = {**options, "jac": options["jac"].of(args)}
         right_side = _seen(func)
         found = integrate.solve_ivp(
             lambda s, y: right_side(y, s, *args),
@@ -350,8 +350,8 @@ class _SolveIvp(_Odeint):
 class _OwnSteps(_SolveIvp):
     """The same where the solver's own steps end: `t` are these times."""
 
-    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
-        return self.solved(func, y0, (t[0], t[-1]), args).y.T
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
+        return self.solved(func, y0, (t[0], t[-1]), args, options).y.T
 
 
 class _WithArguments:

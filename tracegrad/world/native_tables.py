@@ -30,6 +30,7 @@ HOLDING = (
     *("tracegrad.optim", "tracegrad.random.key_generator", "tracegrad.transforms.ode_solvers"),
     "tracegrad.world.captures",
     *("tracegrad.traced_scipy.sparse", "tracegrad.traced_scipy.interpolate"),
+    "tracegrad.traced_scipy.frozen_distributions",
     *("tracegrad.values.prng_keys", "tracegrad.tensors.jax_updates"),
 )
 """Modules of tracegrad whose objects hold what users put there: these are interpreted."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -19,7 +19,14 @@ import numpy as np
 
 from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.array_functions import trapezoid
-from tracegrad.traced_scipy import interpolate, linalg, signal, sparse, special
+from tracegrad.traced_scipy import (
+    frozen_distributions,
+    interpolate,
+    linalg,
+    signal,
+    sparse,
+    special,
+)
 from tracegrad.traced_scipy import stats as densities
 from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
@@ -176,19 +183,15 @@ def _product(callee: Any) -> Callable[..., Any]:
 
 def _of_distribution(owner: Any, method: str) -> Callable[..., Any] | None:
     stats = sys.modules.get("scipy.stats")
-    frozen = getattr(owner, "dist", None)
+    frozen = frozen_distributions.name_of(owner)
     for (name, of), function in distributions().items():
         if of != method:
             continue
-        if frozen is not None and frozen.name == name and type(owner.args) is tuple:
-            return partial(_of_frozen, function, owner.args, owner.kwds)
+        if frozen == name:
+            return frozen_distributions.method_of(owner, function)
         if getattr(stats, name, None) is owner:
             return function
     return None
-
-
-def _of_frozen(function: Callable[..., Any], args: Any, kwds: Any, x: Any) -> Any:
-    return function(x, *args, **kwds)
 
 
 def is_distribution(x: Any) -> bool:
