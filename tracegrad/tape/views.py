@@ -72,6 +72,11 @@ def base_of(tensor: Any) -> Any:
     return tensor
 
 
+def is_linked(tensor: Any) -> bool:
+    """Whether a Tensor looks at the memory of another one, or another one at its memory."""
+    return tensor._view is not None or any(view() is not None for view in tensor._views or ())
+
+
 def register(
     results: Sequence[Any], x: Any, op: Any, others: Sequence[Any], attributes: Mapping[str, Any]
 ) -> None:

@@ -26,6 +26,7 @@ from tracegrad.machine.post_dominators import RETURN, Meeting, meetings, returns
 from tracegrad.machine.translation import program_of
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
 from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
@@ -417,7 +418,7 @@ class Joins:
         traced = x._traced
         if traced is None or traced[0] is not self.trace or traced[1] in self.trace.lanes:
             return False
-        return x._view is None and all(ref() is None for ref in x._views or ())
+        return not is_linked(x)
 
     def _form(self, x: Any, state: State, name: str | None) -> Hashable:
         """What tells whether something is the same on another arm; None where nothing does.

@@ -15,12 +15,13 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, Size, add
+from codegen.sizes import Dim, Size, add, symbols
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live, only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
+from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
@@ -59,7 +60,6 @@ class Closing(Holding):
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
-    frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
         """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
@@ -184,14 +184,20 @@ class Closing(Holding):
 
     def _may_vary(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
         """Whether a variable may hold something else in each turn: also whether a flag is set."""
-        return self._may_change(leaf) or is_flag(head, slot, leaf.holder)
+        return self._may_change(head, leaf) or is_flag(head, slot, leaf.holder)
 
-    def _may_change(self, leaf: Leaf) -> bool:
+    def _may_change(self, head: Head, leaf: Leaf) -> bool:
+        """Whether a variable is a number or an array; one with views where turns write to none."""
         x = leaf.holder
         if type(x) is Tensor:
-            linked = x._view is not None or any(ref() is not None for ref in x._views or ())
-            return leaf.value is not None and not linked
+            return leaf.value is not None and (not is_linked(x) or not self._write(head))
         return type(x) in (int, float)
+
+    def _write(self, head: Head) -> bool:
+        """Whether turns are known to write to arrays."""
+        known = self.states.get((head.frame.code, head.target), {})
+        writes = any(Change.WRITTEN in change for change in known.values())
+        return writes or len(self.written) > head.wrote
 
     def _is_written(self, head: Head, x: Any) -> bool:
         """Whether a Tensor was written to in this turn."""
@@ -235,8 +241,8 @@ class Closing(Holding):
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
-        if head.whole and is_memory(x):
-            self.frozen.update({value: head, argument: head})
+        if (head.whole and is_memory(x)) or (type(x) is Tensor and is_linked(x)):
+            self._freeze(head, x, value, argument)
         array = x._array if type(x) is Tensor else x
         number = value.type == WIDE and not isinstance(array, np.ndarray)
         tensor = wrap(np.float64(array) if number else array, (trace, value))
@@ -333,6 +339,8 @@ class Closing(Holding):
         if head.index is not None:
             start, stop = self._ends(head, numbers)
             counter = Counter(head.index, start, stop, numbers.step)
+        if counter is None or any(isinstance(node, Check | Entry) for node in body):
+            self._freeze_views(head, self._all(head), given)
         origin = self._origin(head, body)
         parameters = (*self._all(head), *(known.parameter for known in head.collects))
         cycle = Cycle(parameters, tuple(given), counter, origin)
@@ -397,9 +405,18 @@ class Closing(Holding):
             raise Learned
 
     def _are_one(self, a: ArrayType, b: ArrayType) -> bool:
+        """Whether types are one; that lengths which are equal now always are is a guard."""
         sizes = self.trace.sizes
-        same = (a.dtype, a.weak) == (b.dtype, b.weak)
-        return same and bool(dims_of(sizes, a) == dims_of(sizes, b))
+        if (a.dtype, a.weak, a.ndim) != (b.dtype, b.weak, b.ndim):
+            return False
+        pairs = [
+            (m, n) for m, n in zip(dims_of(sizes, a), dims_of(sizes, b), strict=True) if m != n
+        ]
+        known = sizes.seen.keys() - sizes.data.keys()
+        equal = all(
+            symbols(m) | symbols(n) <= known and sizes.value(m) == sizes.value(n) for m, n in pairs
+        )
+        return equal and all(sizes.same(m, n) for m, n in pairs)
 
     def is_repeatable(self) -> bool:
         """Whether the run can be made again."""
@@ -474,7 +491,7 @@ class Closing(Holding):
                 continue
             alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
             flag = is_flag(head, slot, leaf.holder)
-            value = self._as(parameter, leaf, flag) if alike else None
+            value = self._as(head, parameter, leaf, flag) if alike else None
             if value is None or not self._stays(head, slot, parameter, leaf):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
@@ -541,14 +558,16 @@ class Closing(Holding):
             return leaf.holder is head.written[parameter]
         return all(x() is not begun for x in self.written[head.wrote :])
 
-    def _as(self, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
+    def _as(self, head: Head, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""
-        x, type = leaf.holder, parameter.type
+        x = leaf.holder
         if leaf.value is None:
             return self._number(parameter, x, flag)
-        if not self._may_change(leaf):
+        if not self._may_change(head, leaf):
             return None
-        return leaf.value if self._same_type(leaf.value, type) else None
+        if type(x) is Tensor and is_linked(x):
+            self._freeze(head, x, parameter)
+        return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
 
     def _number(self, parameter: Value, x: Any, flag: bool) -> Value | None:
         """A number of Python as what a parameter is; None of other types."""
@@ -570,12 +589,6 @@ class Closing(Holding):
         tensor = wrap(np.float64(x) if parameter.type == WIDE else x, (self.trace, value))
         self.world.stands_for(tensor, x)
         return tensor
-
-    def _same_type(self, value: Value, type: Any) -> bool:
-        sizes = self.trace.sizes
-        if (value.type.dtype, value.type.weak) != (type.dtype, type.weak):
-            return False
-        return bool(dims_of(sizes, value.type) == dims_of(sizes, type))
 
     def _first_turn(
         self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
@@ -737,12 +750,12 @@ class Closing(Holding):
 
     def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
         if leaf.value is not None:
-            return leaf.value if self._same_type(leaf.value, parameter.type) else None
+            return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
         return None
 
     def _fits(self, first: Value, parameter: Value) -> bool:
         """Whether a value may be the first argument for a parameter."""
-        if self._same_type(first, parameter.type):
+        if self._are_one(first.type, parameter.type):
             return True
         a, b = first.type, parameter.type
         return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"

@@ -6,10 +6,12 @@ it: what it holds is then that of the next one, and who it is does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from codegen.ir import Call, Trait, Value
 from tracegrad.machine.liveness import live
+from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
 from tracegrad.world.loops.resumption import is_tuple, maker_of
@@ -23,10 +25,29 @@ class Holding:
     world: Any
     trace: Any
     places: dict[Place, Any]  # that were written to, with what stood there before
+    frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
     def is_recorded(self, x: Any) -> bool:
         """Whether a Tensor is of this run's trace."""
         return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
+
+    def _freeze(self, head: Head, x: Any, *values: Value) -> None:
+        """An array that a variable has is not written to behind the turns, nor one it shows."""
+        of = base_of(x)._traced
+        self.frozen.update(dict.fromkeys([*values, *([of[1]] if of else [])], head))
+
+    def _freeze_views(
+        self, head: Head, parameters: Sequence[Value], arguments: Sequence[Value]
+    ) -> None:
+        """Nor are views that variables have still where the loop is left in its first turn."""
+        for parameter, value in zip(parameters, arguments, strict=False):
+            shown = []
+            made = self.trace.builder.producer.get(value)
+            while isinstance(made, Call) and Trait.VIEW in made.op.traits:
+                shown.append(made.operands[0])
+                made = self.trace.builder.producer.get(shown[-1])
+            if shown:
+                self.frozen.update(dict.fromkeys((parameter, value, *shown), head))
 
     def _variables(self, head: Head) -> dict[Slot, Leaf]:
         """What the live variables hold where turns begin, and behind them the stack."""
