@@ -36,7 +36,7 @@ class Meeting(NamedTuple):
 
 @lru_cache(maxsize=256)
 def meetings(code: CodeType) -> dict[int, Meeting]:
-    """By the instruction that looks, where the ways on from it meet, if they do."""
+    """By the jump that looks, where the ways on from it meet, if they do."""
     instructions, handlers = decode(code)
     unhandled: list[Handler | None] = [None] * len(instructions)
     after = [following(instructions, unhandled, i) for i in range(len(instructions))]
@@ -51,7 +51,7 @@ def meetings(code: CodeType) -> dict[int, Meeting]:
             target, region = _target(after, heads, leads, back, i)
             meeting = _of_region(code, instructions, handlers, back, region, target)
             if meeting is not None:
-                found[i - 1 if instructions[i - 1].asks else i] = meeting
+                found[i] = meeting
     return found
 
 

@@ -31,6 +31,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
 from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
 from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.resumption import at_jump
 from tracegrad.world.loops.widened_states import Learned
 
 APART: WeakKeyDictionary[CodeType, set[tuple[str, int]]] = WeakKeyDictionary()
@@ -125,7 +126,7 @@ class Joins:
         self.target = target
         self.trace = trace
         self.watched: list[Watched] = []  # the last is the innermost
-        self.looking: tuple[Any, Meeting, Value] | None = None
+        self.looking: tuple[Any, int, Meeting, Value] | None = None
         self.met: list[Met] = []
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
@@ -144,8 +145,11 @@ class Joins:
             return
         if len(self.met) + len(self.watched) >= MOST_MET:
             return
-        meeting = _meetings(frame.code).get(frame.index)
-        if meeting is None or (self.target, frame.index) in APART.get(frame.code, ()):
+        jump = at_jump(frame)  # a frame that was put back to a look stands there
+        if jump is None:
+            return
+        meeting = _meetings(frame.code).get(jump)
+        if meeting is None or (self.target, jump) in APART.get(frame.code, ()):
             return
         if self.world.loops is not None and self.world.loops.begins_unseen(frame):
             return
@@ -154,7 +158,7 @@ class Joins:
         if meeting.target == RETURN and not self._may_meet_at_return(frame):
             return
         if type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace:
-            self.looking = frame, meeting, x._traced[1]
+            self.looking = frame, jump, meeting, x._traced[1]
 
     def _may_meet_at_return(self, frame: Any) -> bool:
         """Whether what follows the call is the same program, whichever way on a function takes.
@@ -184,9 +188,9 @@ class Joins:
         """A look was recorded."""
         looking, self.looking = self.looking, None
         self.around.setdefault(check.operand, {w.look.operand for w in self.watched})
-        if looking is None or check.look != "bool" or looking[2] is not check.operand:
+        if looking is None or check.look != "bool" or looking[3] is not check.operand:
             return
-        frame, meeting, _ = looking
+        frame, jump, meeting, _ = looking
         builder = self.trace.builder
         limb = builder.look if isinstance(builder, PathBuilder) else self._left(check)
         if limb is not None and limb.joint is None:
@@ -195,7 +199,7 @@ class Joins:
         stack = tuple(frame.stack)
         self.watched.append(
             Watched(
-                *(frame, frame.index, meeting, check, limb, begun, self._marks(), stack),
+                *(frame, jump, meeting, check, limb, begun, self._marks(), stack),
                 *(self._turn, len(self.wrote)),
             )
         )
