@@ -326,3 +326,53 @@ def test_a_solver_is_not_told_of_what_its_right_side_hides():
         patch.setattr(tg.config, "compile", False)
         with pytest.raises(tg.errors.TracegradError):
             tg.grad(lambda p: np.sum(ivp(Y0, p, Model(p), args=None)))(RATES)
+
+
+# -- Equations whose solutions come together, and run apart on the way back ------------------------
+
+
+def swings(p, solver, rtol=1e-6):
+    """The oscillator of van der Pol, drawn to one orbit, at one late time."""
+
+    def slope(t, y):
+        return [y[1], p[0] * (1.0 - y[0] ** 2) * y[1] - y[0]]
+
+    if solver == "odeint":
+        times = np.array([0.0, 7.0])
+        return integrate.odeint(slope, [2.0, 0.0], times, tfirst=True, rtol=rtol, atol=rtol)[-1, 0]
+    options = {"rtol": rtol, "atol": rtol, "t_eval": [7.0], "method": solver}
+    return integrate.solve_ivp(slope, (0.0, 7.0), [2.0, 0.0], **options).y[0, -1]
+
+
+def grows(p, end):
+    """Logistic growth up to the bound ``p[1]``."""
+    times = np.array([0.0, end])
+    return integrate.odeint(lambda y, t: p[0] * y * (1.0 - y / p[1]), p[2], times)[-1, 0]
+
+
+@pytest.mark.parametrize("solver", ["odeint", "RK45", "LSODA"])
+def test_solutions_that_run_apart_on_the_way_back(solver):
+    ahead, behind = [swings(np.array([p]), "odeint", 1e-11) for p in (2.0001, 1.9999)]
+    wanted = (ahead - behind) / 2e-4
+    assert_close(tg.grad(lambda p: swings(p, solver))(np.array([2.0])), np.array([wanted]), 1e-3)
+
+
+def test_a_bound_that_was_reached_has_forgotten_the_start():
+    bars = tg.grad(lambda p: grows(p, 40.0))(np.array([1.0, 3.0, 0.1]))
+    assert_close(bars, np.array([0.0, 1.0, 0.0]), 0.0, 1e-6)
+
+
+def test_second_derivatives_where_solutions_run_apart():
+    """Those of the solution itself, ``p[1] / (1 + (p[1] / p[2] - 1) * exp(-p[0] * t))``."""
+
+    def solution(p):
+        return p[1] / (1.0 + (p[1] / p[2] - 1.0) * np.exp(-14.0 * p[0]))
+
+    p = np.array([1.0, 3.0, 0.1])
+    assert_close(tg.hessian(lambda p: grows(p, 14.0))(p), tg.hessian(solution)(p), 1e-3, 1e-6)
+
+
+def test_solutions_that_run_apart_too_fast_are_an_error(monkeypatch):
+    monkeypatch.setattr("tracegrad.transforms.ode_solvers._FAILURES", 3)
+    with pytest.raises(ArithmeticError, match="solve_ivp: its gradient goes back in time"):
+        tg.grad(lambda p: swings(p, "RK45"))(np.array([5.0]))

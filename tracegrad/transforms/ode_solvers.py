@@ -1,7 +1,9 @@
 """Ordinary differential equations with SciPy's solvers on Tensors, differentiated by the adjoint.
 
 The backward solves another equation backwards in time, of the state, its cotangent and those of the
-parameters; no step of the forward is kept. Its right side is one compiled call of the user's.
+parameters; no step of the forward is kept. Its right side is one compiled call of the user's. An
+equation whose solutions come together drives them apart on the way back, so the state that is come
+to is compared with that of the forward, and where it departs the way is gone in halves.
 
 Reference: Pontryagin et al. 1962; Chen, Rubanova, Bettencourt, Duvenaud 2018, Neural ordinary
 differential equations, appendices B and C.
@@ -9,8 +11,9 @@ differential equations, appendices B and C.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, partial
+import warnings
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,9 @@ from tracegrad.world.scipy_table import solvers
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args, options)``: the states at all times, ``(len(t), len(y0))``.
 
-``integrate.backwards`` is what goes back from one time to the one before.
+``integrate.backwards`` is what goes back from one time to the one before, with the equation of the
+adjoint, whose values begin with the state. The last two arguments are the state at the earlier
+time, to which it must come, and this time.
 """
 
 
@@ -64,7 +69,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
     options = _options_backwards(options, 2 * n + 1 + sum(sizes))
-    adjoint = partial(_adjoint, _step_of(func, spec, tuple(wanted)), n)
+    adjoint = _Adjoint(func, spec, tuple(wanted), n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
     args_bar = np.zeros(sum(sizes))
@@ -79,7 +84,8 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
             continue
         whole = np.concatenate([states[i], state_bar, np.reshape(start_bar, (1,)), args_bar])
         between = np.array([t[i], t[i - 1]])
-        found = path(integrate.backwards, adjoint, whole, between, args, options)[-1]
+        known = (*args, states[i - 1], t[i - 1])
+        found = path(integrate.backwards, adjoint, whole, between, known, options)[-1]
         state_bar, start_bar, args_bar = found[n : 2 * n], found[2 * n], found[2 * n + 1 :]
     times_bar.append(start_bar)
     cts: list[Any] = [0.0] * len(leaves)
@@ -91,12 +97,20 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     return None, None, state_bar + g[0], np.array(times_bar[::-1]), whole_args, None
 
 
-def _adjoint(step: Any, n: int, state: Any, t: Any, *args: Any) -> Any:
+class _Adjoint:
     """The right side of the equation that runs backwards in time."""
-    (_, slope), bars = step(state[n : 2 * n], state[:n], t, *args)
-    found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
-    found += [-np.reshape(bar, (-1,)) for bar in flatten(bars[2:])[0]]
-    return np.concatenate(found)
+
+    def __init__(self, func: Any, spec: TreeSpec, wanted: tuple[int, ...], n: int) -> None:
+        self.func = func
+        self._step = _step_of(func, spec, wanted)
+        self._n = n
+
+    def __call__(self, state: Any, t: Any, *args: Any) -> Any:
+        n, args = self._n, args[:-2]
+        (_, slope), bars = self._step(state[n : 2 * n], state[:n], t, *args)
+        found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
+        found += [-np.reshape(bar, (-1,)) for bar in flatten(bars[2:])[0]]
+        return np.concatenate(found)
 
 
 @lru_cache(maxsize=64)
@@ -270,6 +284,10 @@ def _line_of(numbers: Any, name: str) -> Any:
 _OF_STARTS = ("first_step", "h0")
 _OF_JACOBIANS = ("jac", "jac_sparsity", "lband", "uband", "ml", "mu")
 _TOLERANCES = ("rtol", "atol")
+_FAILURES = 250  # of pieces of a way back
+_EVALUATIONS = 4000  # of such a piece: solutions that run apart need ever more
+_DEPARTURE = 10.0
+"""How far apart two states may be that should be one, as multiples of the solver's tolerance."""
 
 
 def _options_backwards(options: dict[str, Any], size: int) -> dict[str, Any]:
@@ -288,15 +306,27 @@ def _options_backwards(options: dict[str, Any], size: int) -> dict[str, Any]:
     return found
 
 
+def _options_of(options: dict[str, Any], n: int) -> dict[str, Any]:
+    """The options for the first `n` values: tolerances may be those of each."""
+    cut = {k: options[k][:n] for k in _TOLERANCES if np.ndim(options.get(k, 0.0))}
+    return {**options, **cut}
+
+
 class _Odeint:
     """`scipy.integrate.odeint`."""
+
+    name = "odeint"
+    tolerances = (1.49012e-8, 1.49012e-8)  # SciPy's own
 
     def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
         from scipy import integrate  # type: ignore[import-untyped]
 
-        found, information = integrate.odeint(
-            _seen(func), np.asarray(y0, float), np.asarray(t), args, full_output=True, **options
-        )
+        start, times = np.asarray(y0, float), np.asarray(t)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", integrate.ODEintWarning)  # it is raised
+            found, information = integrate.odeint(
+                _seen(func), start, times, args, full_output=True, **options
+            )
         if not information["message"].startswith(("Integration successful", "Nothing was done")):
             raise ArithmeticError(f"odeint: {information['message']}")
         return found
@@ -304,7 +334,7 @@ class _Odeint:
     @property
     def backwards(self) -> Integrate:
         """What goes back from one time to the one before."""
-        return self
+        return _Backwards(self, self)
 
 
 class _SolveIvp:
@@ -312,6 +342,9 @@ class _SolveIvp:
 
     It goes on `until` a time behind the last one, if that is not None.
     """
+
+    name = "solve_ivp"
+    tolerances = (1e-3, 1e-6)
 
     def __init__(self, until: Any = None) -> None:
         self.until = until
@@ -324,7 +357,7 @@ class _SolveIvp:
     @property
     def backwards(self) -> Integrate:
         """What goes back from one time to the one before."""
-        return _SolveIvp()
+        return _Backwards(_SolveIvp(), _SolveIvp())
 
     def solved(
         self, func: Any, y0: Any, span: Any, args: Any, options: Any, t_eval: Any = None
@@ -352,6 +385,98 @@ class _OwnSteps(_SolveIvp):
 
     def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
         return self.solved(func, y0, (t[0], t[-1]), args, options).y.T
+
+
+class _Backwards:
+    """Goes from one time to an earlier one by a solver, with the equation of an adjoint.
+
+    The state must come to that which the forward had at the earlier time. Where it does not, the
+    way is gone in halves, with the state in the middle to which `there` goes from that one.
+    """
+
+    def __init__(self, there: Integrate, solver: Any) -> None:
+        self._there = there
+        self._solver = solver
+
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
+        state, begin = args[-2:]
+        ahead = _Ahead(self._there, func.func, args[:-2], _options_of(options, len(state)))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if t[-1] != begin:  # the adjoint of this adjoint, in halves
+                state = ahead(state, begin, t[-1])
+            found = self._gone(
+                lambda y, span: self._solver(_Counted(func), y, span, args, options)[-1],
+                ahead,
+                y0,
+                state,
+                (t[0], t[-1]),
+                iter(range(_FAILURES)),
+            )
+        return np.stack([y0, found])
+
+    def _gone(
+        self, back: Any, ahead: Any, y: Any, state: Any, span: Any, failures: Iterator[int]
+    ) -> Any:
+        """The values at the end of a span, where the state is known."""
+        n = len(state)
+        try:
+            found = back(y, np.array(span))
+        except ArithmeticError:
+            pass
+        else:
+            if self._is_met(found[:n], state, y[:n], ahead.options):
+                return found
+        later, earlier = span
+        middle = 0.5 * (later + earlier)
+        if next(failures, None) is None or middle in span:
+            raise ArithmeticError(
+                f"{self._solver.name}: its gradient goes back in time, on which way solutions of "
+                f"this equation run apart too fast (near t = {span[1]:.6g}). Values may be out of "
+                "bounds there: keep them in a range. A stiff equation needs a solver that is a "
+                "loop of your own (implicit Euler, say), whose steps are differentiated"
+            )
+        between = ahead(state, earlier, middle)
+        y = np.concatenate([ahead(between, middle, later), y[n:]])  # of this way, to come back on
+        found = self._gone(back, ahead, y, between, (later, middle), failures)
+        found = np.concatenate([between, found[n:]])
+        return self._gone(back, ahead, found, state, (middle, earlier), failures)
+
+    def _is_met(self, found: Any, state: Any, later: Any, options: Any) -> bool:
+        """Whether a state is the one that it should be; `later` is where it came from."""
+        given = zip(_TOLERANCES, self._solver.tolerances, strict=True)
+        rtol, atol = [own if options.get(k) is None else np.asarray(options[k]) for k, own in given]
+        size = np.maximum(np.abs(state), np.abs(later))
+        return bool(np.sqrt(np.mean(((found - state) / (rtol * size + atol)) ** 2)) <= _DEPARTURE)
+
+    @property
+    def backwards(self) -> Integrate:
+        """What goes with the equation of the adjoint of this one."""
+        return _Backwards(self, self._solver)
+
+
+class _Ahead:
+    """The forward, from a state at one time to a later one."""
+
+    def __init__(self, there: Integrate, func: Any, args: Any, options: dict[str, Any]) -> None:
+        self.options = options
+        self._to = lambda y, times: there(func, y, times, args, options)[-1]
+
+    def __call__(self, state: Any, begin: Any, end: Any) -> Any:
+        return self._to(state, np.array([begin, end]))
+
+
+class _Counted:
+    """A right side that may be evaluated so often."""
+
+    def __init__(self, func: Any) -> None:
+        self._func = func
+        self._left = _EVALUATIONS
+
+    def __call__(self, *args: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise ArithmeticError("too many evaluations")
+        return self._func(*args)
 
 
 class _WithArguments:
