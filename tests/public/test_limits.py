@@ -436,6 +436,12 @@ def asks_who():
         assert np.array_equal(compiled(X, X + 1.0), X - (X + 1.0))
 
 
+@eager("writes outside what a rule of yours", "reads, which a program calls")
+def writes_what_a_rule_reads():
+    held, scaled = Sized(0.0), tg.primitive(lambda x: x * held.w)
+    same_as_plain(lambda x: (setattr(held, "w", 2.0), scaled(x))[1], X)
+
+
 @eager("calls a helper under `functools.lru_cache`", "which raises")
 def helper_raises():
     @functools.lru_cache
@@ -710,6 +716,11 @@ def written_and_wanted():
 @refused("`tg.jacobian(f, sparse=True)`", ArgumentError, "the sparse jacobian")
 def sparse_of_tensors():
     return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": tg.tensor(X)})
+
+
+@refused("that reads a traced value of the function around", TraceError, "hand it over as an argum")
+def rule_that_reads():
+    return tg.grad(lambda x: tg.custom_vjp(lambda y: y * x)(x).sum())(X)
 
 
 @refused("a function of SciPy that integrates", LostGradientError, "Instead of quad(...) sum over")
