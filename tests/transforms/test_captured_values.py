@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import captured_values
@@ -216,7 +217,16 @@ def test_what_functions_read_that_an_object_of_tracegrad_holds_is_guarded(wrappe
     def f(settings: dict[str, float], v: Any) -> Any:
         return np.sum(v**2 * settings["scale"])
 
-    for held in (lambda v: f(settings, v), partial(f, settings)):
+    class Called:
+        def of(self, settings: dict[str, float]) -> Any:
+            return lambda v: f(settings, v)
+
+    of_settings, called = methodcaller("of", settings), Called()
+    for held in (
+        lambda v: f(settings, v),
+        partial(f, settings),
+        lambda v: of_settings(called)(v),
+    ):
         settings["scale"] = 2.0
         g = WRAPPERS[wrapper](held)
         compiled = tg.compile(lambda x, g=g: np.sum(g(x)))

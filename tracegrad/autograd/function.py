@@ -40,6 +40,9 @@ class Function:
     one gradient (or None) an argument. Both are static methods. In the newer spelling
     ``forward(*args)`` takes no context and ``setup_context(ctx, inputs, output)`` fills it.
 
+    Other Tensors that ``forward`` reads get no gradient from it, as in PyTorch; in a function that
+    a transform runs they are refused where they have one.
+
     Inside compiled functions both run as calls; the lengths of the arguments are then fixed.
 
     Examples

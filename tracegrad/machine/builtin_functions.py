@@ -257,9 +257,11 @@ def call_getter(m, getter: Any, args: Any, kwargs: dict) -> Any:
     if type(getter) is operator.methodcaller:
         keywords = {}
         if isinstance(kind, functools.partial):
-            keywords = kind.keywords
+            keywords = m.part(getter, "keywords", kind.keywords)
             rest = (*kind.args, *rest)
-        return m.call(load_attribute(m, x, rest[0]), rest[1:], keywords)
+        name, *given = rest
+        given = m.part(getter, "args", tuple(given))
+        return m.call(load_attribute(m, x, name), given, keywords)
     values = []
     for key in rest:
         value = x

@@ -104,9 +104,8 @@ def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
     if where is not None:
         raise TraceError(
             f"{name} reads {where or 'a Tensor'} of the function that is being compiled, which has "
-            "another value on every call: hand it over as an argument of apply (to a solver of "
-            "SciPy's with args=), or let the hook read it as a variable of its own (no list, "
-            "object or global)"
+            "another value on every call: hand it over as an argument (to a solver of SciPy's with "
+            "args=), or let a hook read it as a variable of its own (no list, object or global)"
         )
 
 

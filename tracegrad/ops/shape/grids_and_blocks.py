@@ -243,10 +243,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(funclist) != len(masks):
         raise ArgumentError(f"piecewise: {len(funclist)} functions for {len(masks)} conditions")
     found = x * 0
-    for mask, function in zip(masks, funclist, strict=True):
-        value = (
-            call_user(function, (getitem(x, mask), *args), kw) if callable(function) else function
-        )
+    for mask, value in zip(masks, funclist, strict=True):
+        if callable(value):
+            value = call_user(value, (getitem(x, mask), *args), kw)
         found = setitem(found, mask, value)
     return found
 
