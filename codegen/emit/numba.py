@@ -76,8 +76,31 @@ FOR_ALL = frozenset(
 QUOTIENT = spell("quotient(a, b)")
 """``a / b`` of Python's floats, which raises where b is zero."""
 
+POWERS: Mapping[str, Spelling] = {
+    "a ** b": spell("raised(a, b)"),
+    "x ** exponent": spell("raised(x, exponent)"),
+    "base ** x": spell("raised(base, x)"),
+    "(np.float64(a) ** b).item()": spell("float(raised(a, b))"),
+    "(np.float64(x) ** exponent).item()": spell("float(raised(x, exponent))"),
+    "(np.float64(base) ** x).item()": spell("float(raised(base, x))"),
+}
+"""Powers of numbers, which NumPy and Python compute by the C library."""
+
+NARROW_POWERS: Mapping[str, Spelling] = {
+    "a ** b": spell("raised(a, b)"),
+    "x ** exponent": spell("raised(x, np.float32(exponent))"),
+    "base ** x": spell("raised(np.float32(base), x)"),
+}
+"""The same in float32, beside which a number is one of its dtype."""
+
 ARITHMETIC = frozenset({"a + b", "a - b", "a * b", "-x", "x * x", "abs(x)", "np.abs(x)"})
 ROOT = "np.sqrt(x)"
+COMPUTED = frozenset({*ARITHMETIC, *POWERS, *FUNCTIONS, ROOT, "a / b", "a @ b"})
+"""Calls that give scalars of NumPy's where they give numbers."""
+
+LISTED = frozenset({"[*values]", "saved + [value]", "saved[k]", "x.astype(dtype)"})
+"""Calls that give what they are given."""
+
 COMPARISONS = frozenset({f"a {symbol} b" for symbol in ("<", "<=", ">", ">=", "==", "!=")})
 CREATION = frozenset(
     {
@@ -164,6 +187,11 @@ def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
         return result.dtype in FLOATS
     if text == "a / b":
         return "float" in kinds
+    if text in POWERS:
+        ints = [v for v, of in zip(call.operands, kinds, strict=True) if of == "int"]
+        small = all(abs(n) < SMALL for n in _numbers_in(call)) and all(v.type.weak for v in ints)
+        scalars = all(_is_scalar(graph, v) for v in call.operands)
+        return result.dtype in FLOATS and small and scalars
     if text == "x.astype(dtype)":
         return kinds == ["float"] and result.dtype in FLOATS and not call.operands[0].type.weak
     if text == "float(x)":
@@ -179,6 +207,37 @@ def _is_bounded(graph: Graph, value: Value) -> bool:
     if isinstance(made, Loop):
         return made.counter is not None and made.counter.index is value
     return isinstance(made, Call) and Trait.EXTENT in made.op.traits
+
+
+def _numbers_in(call: Call) -> list[int | float]:
+    """The numbers that the text of a call has besides its operands."""
+    return [x for _, x in call.attributes if isinstance(x, int | float)]
+
+
+def _is_scalar(graph: Graph, value: Value) -> bool:
+    """Whether a float is one of Python's, or a scalar of NumPy's: as what turns compute is.
+
+    An array without axes may come from outside, and from what shows an element (``x[..., 0]``). Its
+    powers NumPy computes otherwise than those of scalars.
+    """
+    waiting, seen = [value], set[Value]()
+    while waiting:
+        at = waiting.pop()
+        if at in seen or (at.type != LIST and kind(at.type.dtype) != "float") or at.type.weak:
+            continue
+        seen.add(at)
+        made = graph.producer.get(at)
+        if at in graph.given:
+            waiting += graph.given[at]
+        elif not isinstance(made, Call):
+            return False
+        elif made.op.traits.isdisjoint({Trait.UNSET, Trait.TOTAL}):
+            text = made.op.spelled("numpy", dict(made.attributes)).text
+            if text in LISTED:
+                waiting += made.operands
+            elif not (text in COMPUTED or (text == "x[index]" and _picks_elements(made))):
+                return False
+    return True
 
 
 def _is_number(value: Value) -> bool:
@@ -235,7 +294,8 @@ def spelling_of(call: Call) -> Spelling:
     if spelling.text in WRITES:  # numba has no copy by np.array
         copied = spelling.text.replace("np.array(x)", "x.copy()")
         return spell(copied, spelling.inplace)
-    return FUNCTIONS.get(spelling.text, spelling)
+    powers = NARROW_POWERS if _is_narrow(call) else POWERS
+    return powers.get(spelling.text) or FUNCTIONS.get(spelling.text, spelling)
 
 
 class KernelLanguage:
@@ -260,6 +320,8 @@ def functions_of(kernels: Iterable[Graph]) -> list[str]:
     spelled = {spelling_of(call) for call in calls}
     known = {*FUNCTIONS.values(), *FOR_ALL, QUOTIENT}
     helpers = {name for call in calls if (name := helper_of(call))}
+    if not spelled.isdisjoint({*POWERS.values(), *NARROW_POWERS.values()}):
+        helpers.add("raised")
     return sorted({*helpers, *(re.split(r"\(", s.text)[0] for s in spelled & known)})
 
 

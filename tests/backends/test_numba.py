@@ -155,6 +155,21 @@ def a_function_in_the_recurrence(x, w):
     return s
 
 
+def powers(x, w):
+    s = 0.0
+    for t in range(len(x)):
+        v = x[t] * x[t] + 0.01
+        s = s * 0.9 + v**1.5 + v**-0.5 + v**3 + 2.0**v + (s * s + 1.0) ** 0.25
+    return s * w[0] + w[1] + w[2]
+
+
+def discounted(x, discount):
+    total = 0.0
+    for t in range(len(x)):
+        total = total + discount**t * x[t]
+    return total
+
+
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=40), RNG.normal(size=3)
 CASES = {
@@ -174,6 +189,8 @@ CASES = {
     "signs_of": (signs_of, (X, W)),
     "functions_of_functions": (functions_of_functions, (X, W)),
     "functions_of_two": (functions_of_two, (X, W)),
+    "powers": (powers, (X, W)),
+    "powers in float32": (powers, (np.float32(X), np.float32(W))),
     "a_function_in_the_recurrence": (a_function_in_the_recurrence, (X, W)),
     "a_function_in_the_recurrence in float32": (
         a_function_in_the_recurrence,
@@ -322,6 +339,33 @@ def test_a_division_by_zero_before_a_read_beyond_an_array_is_what_is_raised(kern
         run(x, x, 1.0)
     with pytest.raises(IndexError):
         run(x, x, 0.5)
+
+
+@needs_numba
+@pytest.mark.parametrize("number", [float, np.float64, np.float32, np.array])
+def test_powers_are_those_of_the_number_that_is_given(number, kernels):
+    """NumPy computes a power of an array without axes otherwise than that of a scalar.
+
+    So a kernel takes powers of Python's numbers, and of what it computes itself.
+    """
+    run, x = tg.compile(discounted, backend="numba"), np.random.default_rng(0).normal(size=300)
+    for discount in np.random.default_rng(1).uniform(0.9, 1.0, 20):
+        assert_same_bits(run(x, number(discount)), discounted(x, number(discount)))
+    assert bool(kernels) == (number is float) and None not in kernels
+
+
+@needs_numba
+def test_powers_of_elements_that_are_shown_are_those_of_arrays(kernels):
+    def of_shown(x):
+        total = 0.0
+        for row in x:
+            total = total + row[..., 0] ** 1.5
+        return total
+
+    gradient = tg.value_and_grad(of_shown, backend="numba")
+    for seed in range(6):
+        x = np.random.default_rng(seed).uniform(0.1, 3.0, (300, 2))
+        assert_same_bits(gradient(x), tg.value_and_grad(of_shown)(x))
 
 
 @needs_numba

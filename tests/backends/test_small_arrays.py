@@ -197,6 +197,16 @@ def of_numbers(x, w, m):
     return u @ u
 
 
+def falling(x, w, m):
+    """Powers of numbers beside vectors."""
+    p, q = np.zeros_like(w), w
+    for t in range(1, len(x)):
+        r = q @ q + 0.1
+        p = 0.9 * p - 0.1 * q / r**1.5 + x[t] * 0.01
+        q = q + 0.1 * p
+    return np.sum(q * q) + np.sum(np.abs(p) ** 1.5)
+
+
 def softmax(x, w, m):
     p = w
     for t in range(len(x)):
@@ -219,7 +229,7 @@ def adaptive(x, w, m):
 
 
 CASES = (
-    *(bodies, of_numbers, softmax, adaptive),
+    *(bodies, of_numbers, softmax, adaptive, falling),
     *(leapfrog, kalman, hidden_markov, kept_transposed, products_with_their_own_transposes),
     *(exchanged, rows_and_columns, written, parted, left, nested, masked, summed_pairwise),
 )

@@ -26,6 +26,7 @@ from tracegrad.backends.ufunc_pointers import (
     InnerLoop,
     inner_loop,
     is_one_by_one,
+    power_of_c,
     product_loop,
 )
 
@@ -69,6 +70,11 @@ def _base(name: str) -> str:
 def _plain_quotient(a: Any, b: Any) -> Any:
     """``a / b`` of Python's floats, in machine code too: it raises where b is zero."""
     return a / b
+
+
+def _plain_raised(a: Any, b: Any) -> Any:
+    """``a ** b`` of numbers, Python's as those of NumPy, in machine code too."""
+    return (a if isinstance(a, np.floating) else np.float64(a)) ** b
 
 
 @cache
@@ -135,6 +141,7 @@ WRITTEN: dict[str, Callable[..., Any]] = {
     "max_of": _plain_max,
     "min_of": _plain_min,
     "quotient": _plain_quotient,
+    "raised": _plain_raised,
     "sum_of": _plain_sum,
     "sum_of_rows": _plain_sum_of_rows,
     "with_row": _plain_with_row,
@@ -213,6 +220,8 @@ def teach(name: str) -> bool:
     if name == "with_row":
         overload(_plain_with_row)(lambda x, k: _plain_with_row)
         return True
+    if name == "raised":
+        return _teach_powers()
     if name == "sum_of_rows":
         return teach("sum_of") and _teach_sums_of_rows()
     if name in ("matmul_of", "dot_of"):
@@ -294,6 +303,36 @@ def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> No
         overload(plain)(lambda x: (lambda x: one(x)) if chosen(x) else None)
     else:
         overload(plain)(lambda a, b: (lambda a, b: two(a, b)) if chosen(a, b) else None)
+
+
+def _teach_powers() -> bool:
+    """Has numba compile powers of numbers as calls of the C library's function.
+
+    By a name of its own: LLVM computes some powers otherwise where it knows what is called.
+    """
+    from llvmlite import binding
+    from numba import types
+    from numba.extending import overload
+
+    addresses = {dtype: power_of_c(dtype) for dtype in DTYPES}
+    if None in addresses.values():
+        return False
+    raise_: dict[str, Any] = {}
+    for dtype, address in addresses.items():
+        type_, symbol = getattr(types, dtype), f"tracegrad_pow_{dtype}"
+        binding.add_symbol(symbol, address)
+        raise_[dtype] = types.ExternalFunction(symbol, type_(type_, type_))
+    narrow, wide = raise_["float32"], raise_["float64"]
+
+    def chosen(a: Any, b: Any) -> Callable[..., Any] | None:
+        if any(not isinstance(x, types.Float | types.Integer) for x in (a, b)):
+            return None
+        if a is b is types.float32:
+            return lambda a, b: narrow(a, b)
+        return lambda a, b: wide(float(a), float(b))
+
+    overload(_plain_raised)(_bare(chosen))
+    return True
 
 
 def _call_of_numbers(context: Any, builder: Any, loop: InnerLoop, args: Any) -> Any:

@@ -144,6 +144,34 @@ def product_loop(dtype: str) -> InnerLoop | None:
     return loop if loop is not None and _multiplies(loop) else None
 
 
+@cache
+def power_of_c(dtype: str) -> int | None:
+    """The address of ``pow`` of the C library, which computes powers of NumPy's scalars.
+
+    None where it is not to be had, or where it does not give their bits.
+
+    >>> power_of_c("float64") is not None
+    True
+    """
+    type_ = ctypes.c_float if dtype == "float32" else ctypes.c_double
+    name = "powf" if dtype == "float32" else "pow"
+    try:
+        library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        address = ctypes.cast(library[name], ctypes.c_void_p).value or 0
+    except (OSError, AttributeError):
+        return None
+    power = ctypes.CFUNCTYPE(type_, type_, type_)(address)
+    random = np.random.default_rng(0)
+    wide = [0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5, 1e-300, 1e300, np.inf, -np.inf, np.nan]
+    pairs = [(a, b) for a in wide for b in wide]
+    pairs += [*zip(random.uniform(0.01, 9.0, 2000), random.uniform(-9.0, 9.0, 2000), strict=True)]
+    with np.errstate(all="ignore"):
+        bases, exponents = np.array(pairs).T.astype(dtype)
+        found = [power(float(a), float(b)) for a, b in zip(bases, exponents, strict=True)]
+        expected = [a**b for a, b in zip(bases, exponents, strict=True)]
+    return address if _same_bits(np.array(found, dtype), np.array(expected, dtype)) else None
+
+
 def _loop_of(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
     """The loop in the table of a ufunc, where that is what it is taken for."""
     if sys.implementation.name != "cpython":
