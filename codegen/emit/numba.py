@@ -95,6 +95,7 @@ NARROW_POWERS: Mapping[str, Spelling] = {
 
 ARITHMETIC = frozenset({"a + b", "a - b", "a * b", "-x", "x * x", "abs(x)", "np.abs(x)"})
 ROOT = "np.sqrt(x)"
+CHOICE = "np.where(condition, a, b)"
 COMPUTED = frozenset({*ARITHMETIC, *POWERS, *FUNCTIONS, ROOT, "a / b", "a @ b"})
 """Calls that give scalars of NumPy's where they give numbers."""
 
@@ -178,6 +179,9 @@ def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
         return result.weak and any(_is_bounded(graph, v) for v in call.operands)
     if text == "min(a, b)":
         return kinds == ["int", "int"] and all(v.type.weak for v in call.operands)
+    if text == CHOICE:
+        numbers = all(_is_float_or_small(graph, v) for v in call.operands[1:])
+        return kinds[0] == "bool" and numbers and result.dtype in FLOATS
     if text in COMPARISONS:
         mixed = set(kinds) == {"float", "int"} and all(v.type.weak for v in call.operands)
         return not mixed and "bool" not in kinds
@@ -207,6 +211,13 @@ def _is_bounded(graph: Graph, value: Value) -> bool:
     if isinstance(made, Loop):
         return made.counter is not None and made.counter.index is value
     return isinstance(made, Call) and Trait.EXTENT in made.op.traits
+
+
+def _is_float_or_small(graph: Graph, value: Value) -> bool:
+    """Whether a number is a float, or a small int in the text."""
+    return kind(value.type.dtype) == "float" or (
+        isinstance(graph.constant(value), Constant) and _is_bounded(graph, value)
+    )
 
 
 def _numbers_in(call: Call) -> list[int | float]:
@@ -291,6 +302,12 @@ def spelling_of(call: Call) -> Spelling:
         return spell(f"np.{call.results[0].type.dtype}(x)")
     if spelling.text == "a / b" and call.results[0].type.weak:
         return QUOTIENT
+    if spelling.text == CHOICE and not call.results[0].type.shape:  # scalars of NumPy's
+        a, b = (
+            f"np.{call.results[0].type.dtype}({name})" if v.type.weak else name
+            for name, v in zip("ab", call.operands[1:], strict=True)
+        )
+        return spell(f"{a} if condition else {b}")
     if spelling.text in WRITES:  # numba has no copy by np.array
         copied = spelling.text.replace("np.array(x)", "x.copy()")
         return spell(copied, spelling.inplace)

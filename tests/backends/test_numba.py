@@ -163,6 +163,15 @@ def powers(x, w):
     return s * w[0] + w[1] + w[2]
 
 
+def choices(x, w):
+    s, m = 0.0, w[0]
+    for t in range(len(x)):
+        r = x[t] - m
+        s = s + np.where(np.abs(r) <= 0.5, 0.5 * r * r, w[1] * np.abs(r)) + np.maximum(r, w[2])
+        m = m + np.where(r == 0, 0, 0.1 * r) / np.where(r > 0, 1.0, 2.0)
+    return s * m
+
+
 def discounted(x, discount):
     total = 0.0
     for t in range(len(x)):
@@ -189,6 +198,9 @@ CASES = {
     "signs_of": (signs_of, (X, W)),
     "functions_of_functions": (functions_of_functions, (X, W)),
     "functions_of_two": (functions_of_two, (X, W)),
+    "choices": (choices, (X, W)),
+    "choices of zeros": (choices, (np.zeros(12), np.zeros(3))),
+    "choices in float32": (choices, (np.float32(X), np.float32(W))),
     "powers": (powers, (X, W)),
     "powers in float32": (powers, (np.float32(X), np.float32(W))),
     "a_function_in_the_recurrence": (a_function_in_the_recurrence, (X, W)),
