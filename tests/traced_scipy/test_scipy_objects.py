@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ sparse = pytest.importorskip("scipy.sparse")
 integrate = pytest.importorskip("scipy.integrate")
 interpolate = pytest.importorskip("scipy.interpolate")
 optimize = pytest.importorskip("scipy.optimize")
+stats = pytest.importorskip("scipy.stats")
+special = pytest.importorskip("scipy.special")
 spsolve = pytest.importorskip("scipy.sparse.linalg").spsolve
 pytestmark = pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 
@@ -197,6 +200,29 @@ def test_a_sparse_matrix_from_outside_is_read_by_every_call():
     assert_close(gradient(X), np.full(3, 2.0), 1e-15)
 
 
+NEAREST = {
+    "np.logaddexp": lambda x: special.log_expit(x).sum(),
+    "multivariate_normal.logpdf": lambda x: stats.multivariate_normal(x, np.eye(3)).logpdf(X),
+    "csr_array": lambda x: (sparse.diags(x) @ X).sum(),
+    "CubicSpline": lambda x: interpolate.PchipInterpolator(np.arange(3.0), x)(0.5),
+    "args=": lambda x: integrate.solve_ivp(Falling(x).slope, (0, 1), [1.0]).y[0, -1],
+}
+
+
+class Falling:
+    def __init__(self, rates):
+        self.rates = rates
+
+    def slope(self, t, y):
+        return -self.rates[0] * y
+
+
+@pytest.mark.parametrize("written", NEAREST)
+def test_an_error_says_what_to_write(written):
+    with pytest.raises(tg.errors.ConversionError, match=re.escape(written)):
+        tg.grad(NEAREST[written])(X)
+
+
 def test_what_is_not_known_is_refused_by_name():
     for f, match in (
         (lambda x: np.sum(sparse.coo_array(DENSE) @ x), "format coo.*tocsr"),
@@ -258,7 +284,6 @@ def test_a_spline_that_is_replaced_is_seen():
 
 
 def test_a_frozen_distribution_from_outside_is_read_by_every_call():
-    stats = pytest.importorskip("scipy.stats")
     means = np.array([0.0, 1.0, 2.0])
     frozen = stats.norm(means, 1.3)
     logpdf = tg.compile(lambda x: frozen.logpdf(x))

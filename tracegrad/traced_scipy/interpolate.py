@@ -88,7 +88,10 @@ def cubic_spline(
     x, y = tg.asarray(x), tg.asarray(y)
     n = int(x.shape[0])
     if y.ndim != 1 or n < 4:
-        raise ArgumentError("CubicSpline of traced values takes one curve of four points or more")
+        raise ArgumentError(
+            "CubicSpline of traced values takes one curve of four points or more: make one for "
+            "each column"
+        )
     if bool(tg.any(x[1:] <= x[:-1])):
         raise ValueError("`x` must be strictly increasing sequence.")
     h, slope = x[1:] - x[:-1], (y[1:] - y[:-1]) / (x[1:] - x[:-1])

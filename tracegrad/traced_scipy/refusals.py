@@ -5,10 +5,30 @@ from __future__ import annotations
 from tracegrad.errors import ConversionError
 from tracegrad.user_code.solver_advice import INSTEAD
 
+_SPARSE = "make the matrix with scipy.sparse.csr_array((values, (rows, columns)), shape=...)"
+_SPLINE = (
+    "fit the values of a scipy.interpolate.CubicSpline, or np.interp for lines; the matrix of "
+    "BSpline.design_matrix, made outside, times the coefficients that are fitted"
+)
+_NORMAL = "write multivariate_normal.logpdf(x, mean, cov)"
+_OF_OBJECTS = "traced values that an object or a method holds must be handed over in args="
+_NEAREST = {
+    "log_expit": "write -np.logaddexp(0.0, -x)",
+    "ndtri": "write scipy.stats.norm.ppf(x)",
+    "loggamma": "write scipy.special.gammaln(x)",
+    **dict.fromkeys(("coo_array", "coo_matrix", "diags", "diags_array", "dia_array"), _SPARSE),
+    **dict.fromkeys(("PchipInterpolator", "Akima1DInterpolator", "interp1d"), _SPLINE),
+    **dict.fromkeys(("make_interp_spline", "BSpline"), _SPLINE),
+    **dict.fromkeys(("multivariate_normal_gen", "multivariate_normal_frozen"), _NORMAL),
+    **dict.fromkeys(("solve_ivp", "odeint"), _OF_OBJECTS),
+}
+"""What to write in place of functions that have near relatives, by a part of the name."""
+
 
 def refused(name: str) -> ConversionError:
     """The error for a function that has no counterpart."""
-    instead = INSTEAD.get(name.rpartition(".")[2])
+    given = [table[k] for k in name.split(".") for table in (INSTEAD, _NEAREST) if k in table]
+    instead = given[-1] if given else None
     return ConversionError(
         f"{name} has no counterpart in tracegrad that takes a traced value, its computation would "
         "be lost: "

@@ -90,7 +90,9 @@ def product(a: Any, b: Any) -> Any:
         found = of_transpose(data, indices, indptr, b.T, shape=shape[::-1])
         return found.T
     if is_sparse(b):
-        raise ArgumentError("the product of two sparse matrices of traced values is not known")
+        raise ArgumentError(
+            "the product of two sparse matrices of traced values is not known: write A @ (B @ x)"
+        )
     data, indices, indptr, shape, by_rows = _parts(a)
     op = csr_product if by_rows else csc_product
     return op(data, indices, indptr, asarray(b), shape=shape)
