@@ -28,6 +28,7 @@ from tracegrad.ops import special_cotangents
 from tracegrad.ops.batching_rules import elementwise
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF
 from tracegrad.tensors import array_functions
 from tracegrad.tensors.public_functions import RECORDS
 
@@ -116,10 +117,10 @@ ABOUT = re.compile(r"(?:np\.\w+\()*np\.(\w+)\(")
 """The function that a call is about: in ``np.sort(np.unique_values(k))`` the inner one."""
 
 
-def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
+def observed() -> tuple[dict[str, set[str]], dict[str, str], dict[str, int]]:
     """By function: the ops that its calls ran, whether a result has a gradient, how many calls."""
     ops: dict[str, set[str]] = {}
-    gradient: dict[str, bool] = {}
+    carried: dict[str, dict[bool, bool]] = {}  # by whether an operand is complex
     count: dict[str, int] = {}
     for call in [*calls(), *STATEMENTS.strip().splitlines()]:
         name = ABOUT.match(call).group(1)  # type: ignore[union-attr]
@@ -139,10 +140,35 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
         finally:
             STATE.update(**before)
         ops.setdefault(name, set()).update(seen)
-        has = any(isinstance(x, tg.Tensor) and x.requires_grad for x in flat(result))
-        gradient[name] = gradient.get(name, False) or has or call in STATEMENTS
+        has = call in STATEMENTS or any(map(carries, flat(result)))
+        is_complex = any(x.dtype.kind == "c" for x in operands.values())
+        kinds = carried.setdefault(name, {})
+        kinds[is_complex] = kinds.get(is_complex, False) or has
         count[name] = count.get(name, 0) + 1
-    return ops, gradient, count
+    return ops, {name: of_kinds(kinds) for name, kinds in carried.items()}, count
+
+
+def of_kinds(carried: dict[bool, bool]) -> str:
+    """What the page says of a function's derivative, by whether real and complex calls have one."""
+    if carried == {False: False, True: True}:
+        return "zero; yes for complex numbers"
+    return "yes" if any(carried.values()) else "zero"
+
+
+def carries(x: Any) -> bool:
+    """Whether a gradient that is not 0 everywhere goes from a result to an operand."""
+    if not isinstance(x, tg.Tensor) or not x.requires_grad:
+        return False
+    todo, seen = [x._node], set()
+    while todo:
+        node = getattr(todo[-1], "node", todo.pop())
+        if isinstance(node, tg.Tensor) or node is LEAF:
+            return True
+        if node is None or id(node) in seen or kind_of_gradient(node.op) == "zero":
+            continue
+        seen.add(id(node))
+        todo += node.parents
+    return False
 
 
 def kind_of_gradient(op: OpRecord) -> str:
@@ -172,7 +198,7 @@ def function_rows() -> Iterator[str]:
             tests.insert(0, "`test_ops`")
         elif name in count:
             made = ", ".join(sorted(ops[name])) or "no op"
-            kind = "yes" if gradient[name] else "zero"
+            kind = gradient[name]
         else:
             made, kind = ", ".join(sorted(records_in(function))) or "see its code", "as its ops"
             tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])

@@ -2039,6 +2039,33 @@ def windows(np):
     return loss
 
 
+@program(lambda draw, n=12: (draw(n), draw.unit(2)), dict(n=30), argnums=(0, 1))
+def autoregressive_path(np):
+    """Turns read the two items before, all of which are read again behind the loop."""
+
+    def loss(x, w):
+        path = [x[0], x[1]]
+        for t in range(2, len(x)):
+            path.append(w[0] * path[t - 1] - np.sin(path[t - 1]) * w[1] * path[t - 2] + x[t])
+        return np.sum(np.stack(path) ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=12: (draw(2), draw(n)), dict(n=30), argnums=(0, 1))
+def verlet_path(np):
+    """Two variables are the last two states, and a list holds all of them."""
+
+    def loss(x, force):
+        before, now, path = x[0], x[1], []
+        for f in force:
+            before, now = now, 1.9 * now - 0.9 * before - 0.01 * np.sin(now) * f
+            path.append(now)
+        return np.sum(np.stack(path) ** 2) + before * now
+
+    return loss
+
+
 def _class_of_the_function_in_jax(np):
     def class_of_the_function(x):
         total = x * 1.0 + x * 2.0

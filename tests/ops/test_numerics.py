@@ -97,3 +97,19 @@ def test_powers_of_numbers_beyond_pythons_range():
     own = tg.value_and_grad(lambda r, x: np.sum(r**r * x))
     assert own(2.0, np.ones(1))[1] == pytest.approx(4 * (math.log(2.0) + 1))
     assert tg.grad(lambda r: r**-1)(0.0) == -math.inf
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_powers_of_python_numbers_have_pythons_bits(compiled, monkeypatch):
+    """Python raises numbers by the C library, NumPy arrays by loops of its own."""
+
+    def powers(base, exponent, x):
+        total = 0.0
+        for t in range(1, 12):
+            total = total + 0.9**t * x + base**t
+        return total + base**exponent + 2.5**exponent + exponent**0.37 + (1 + base) ** -3
+
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    value_and_grad = tg.value_and_grad(powers)
+    for base, exponent, x in np.random.default_rng(0).uniform(0.1, 3.0, (40, 3)).tolist():
+        assert value_and_grad(base, exponent, x)[0] == powers(base, exponent, x)

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close, assert_same_bits, direction_like, dot, leaves, slope
-from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS, calls, flat, function_of, used
+from numpy_cases import (
+    EXPRESSIONS,
+    MADE_BY_NUMPY,
+    OPERANDS,
+    STATEMENTS,
+    calls,
+    flat,
+    function_of,
+    used,
+)
 
 import tracegrad as tg
 from tracegrad.tensors import array_functions
@@ -65,7 +74,7 @@ def test_values(call):
     names, function = used(call), function_of(call)
     expected = function(np, **arrays(names))
     agree(function(tg, **tensors(names)), expected, f"tg: {call}")
-    if names:
+    if names and call not in MADE_BY_NUMPY:
         found = function(np, **tensors(names))
         agree(found, expected, f"through NumPy: {call}")
         assert not any(isinstance(x, np.ndarray) for x in flat(found)), call

@@ -397,3 +397,20 @@ def test_constants(either_way):
         return x * x
 
     assert_close(tg.grad(lambda x: np.sum(x * look(x)))(X), X**2, rtol=1e-12)
+
+
+def test_a_rule_may_call_jax(either_way):
+    """What it gives are arrays of JAX, of the types that JAX has by itself."""
+    jnp = pytest.importorskip("jax.numpy")
+
+    @tg.custom_vjp
+    def square(x):
+        return jnp.square(x)
+
+    square.defvjp(lambda x: (jnp.square(x), jnp.asarray(x)), lambda x, ct: (2.0 * x * ct,))
+    value, slope = tg.value_and_grad(lambda x: np.sum(square(x)))(X)
+    assert_close(value, np.sum(X**2), rtol=1e-6)
+    assert_close(slope, 2.0 * X, rtol=1e-6)
+    assert type(slope) is np.ndarray
+    with pytest.raises(tg.errors.TraceError, match=r"a rule of tg.custom_vjp .* tg.stop_gradient"):
+        tg.compile(lambda x: np.sum(square(x)), backend="jax").source(X)

@@ -125,6 +125,45 @@ def two_before(x, w):
     return h[-1].sum() + h[-2].sum()
 
 
+def two_before_and_stacked(x, w):
+    h = [x[0] * w, x[1] * w]
+    for t in range(2, len(x)):
+        h.append(np.tanh(w * h[-1]) - np.sin(h[-1]) * h[-2] + np.cos(h[-2] * x[t]))
+    return (np.stack(h) ** 2 * x).sum()
+
+
+def three_before_and_stacked(x, w):
+    h = [x[0, 0], x[1, 0], x[2, 0]]
+    for t in range(3, len(x)):
+        h.append(np.sin(h[-1]) * 0.5 + h[-3] * x[t, 0] - np.cos(h[t - 3]) * w[0])
+    return (np.array(h) ** 2).sum()
+
+
+def third_before_alone(x, w):
+    h = [x[0], x[1], x[2]]
+    for t in range(3, len(x)):
+        h.append(np.sin(h[-3]) * x[t] + h[-3] * w)
+    return (np.stack(h) ** 2).sum()
+
+
+def verlet(x, w):
+    """A path of which only what two variables begin with is no item."""
+    before, now, path = x[0, 0], x[1, 0], []
+    for y in x[:, 1]:
+        before, now = now, 1.9 * now - 0.9 * before - 0.1 * np.sin(now) * w[0] + y * before
+        path.append(now)
+    return (np.stack(path) ** 2).sum() + before * now
+
+
+def verlet_from_its_last_item(x, w):
+    before, now = x[0, 0], x[1, 0]
+    path = [now]
+    for y in x[:, 1]:
+        before, now = now, 1.9 * now - 0.9 * before - 0.1 * np.sin(now) * w[0] + y * before
+        path.append(now)
+    return (np.stack(path) ** 2).sum()
+
+
 def numbers_at_first(x, w):
     h, total = [0.0], 0.0
     for row in x:
@@ -215,6 +254,7 @@ KEPT = {
     f.__name__: f
     for f in (
         *(smoothed, last_from_the_list, several_readers),
+        *(two_before_and_stacked, verlet, verlet_from_its_last_item),
         *(last, one_before, two_before, numbers_at_first, states_and_costs, counted_down),
         *(gone_through, with_others, by_number, twice, backwards, neighbours, stacked_and_read),
         *(filled_by_two, filled_backwards, added_up, added_up_from_an_array),
@@ -309,12 +349,28 @@ def test_infinities_do_not_meet_zeros_before_the_last_item():
 CHANGED = {}
 
 
-@pytest.mark.parametrize("function", [several_readers, several_readers_from_the_list])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(several_readers, several_readers_from_the_list, verlet, verlet_from_its_last_item),
+        *(two_before_and_stacked, three_before_and_stacked, third_before_alone),
+    ],
+)
 def test_sums_are_in_the_order_of_the_tape(function):
     gradient = tg.value_and_grad(function, argnums=(0, 1))
     for seed in range(12):
         args = inputs(13, seed)
         assert_same_bits(gradient(*args), eagerly(gradient, *args))
+
+
+@pytest.mark.parametrize("length", range(3, 8))
+@pytest.mark.parametrize(
+    "function", [verlet, verlet_from_its_last_item, three_before_and_stacked, third_before_alone]
+)
+def test_a_program_of_many_turns_is_that_of_few(function, length):
+    gradient = tg.value_and_grad(function, argnums=(0, 1))
+    gradient(*inputs(13))
+    assert_same_bits(gradient(*inputs(length)), eagerly(gradient, *inputs(length)))
 
 
 def changed(function):
@@ -422,6 +478,16 @@ def read_further_back(x, w):
     for t in range(1, len(x)):
         h.append(np.tanh(w * h[t // 2] + x[t]))
     return h[-1].sum()
+
+
+@changed
+def before_under_two_names(x, w):
+    now, before, other, path = x[0] * w, x[1] * w, x[2] * w, []
+    for t in range(len(x)):
+        new = np.sin(now) * before + np.cos(other * x[t]) * now
+        before, other, now = now, now, new
+        path.append(now)
+    return (np.stack(path) ** 2).sum()
 
 
 @changed

@@ -1,12 +1,13 @@
 """Compares a compiled callable with the function itself and with differences.
 
-What is compared are the result of the program, that of the function run eagerly, and the slope of
-the function along random directions by finite differences in float64.
+What is compared are the value of the plain function on NumPy's arrays, the result of the program,
+that of the function run eagerly, and the slope of the function along random directions by finite
+differences in float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +19,12 @@ from tracegrad.eager.derivatives import boxed_leaf
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
-from tracegrad.values.dispatch import FLOATING
+from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
 
-STEP = 1e-3  # of differences; those of a half and a quarter of it leave an error of its sixth power
+STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
+"""Of differences; those of a half and a quarter leave an error of a step's sixth power. The smaller
+steps are for arguments near which a derivative jumps."""
 STILL = object()  # the direction of a leaf that is no number
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "float16": 1e-2}
 
@@ -109,14 +112,19 @@ def difference(found: Any, expected: Any, allowed: float) -> str:
     if worst <= allowed * scale:
         return ""
     of = f", {worst / scale:.1e} of its largest number" if scale and np.isfinite(worst) else ""
+    of += f" ({allowed:.0e} of it is allowed)" if of and allowed else ""
     return f"differs by up to {worst:.3g}{of}"
 
 
-def compared(found: Any, expected: Any, allowed: float | None = None) -> Check:
+def compared(
+    found: Any,
+    expected: Any,
+    allowed: float | None = None,
+    what: str = "result against the function run eagerly",
+) -> Check:
     """Whether two results are of one structure and agree leaf by leaf; None: bit for bit."""
     leaves, spec = flatten(found)
     wanted, wanted_spec = flatten(expected)
-    what = "result against the function run eagerly"
     if spec != wanted_spec:
         return Check(what, False, f"the structure is {spec}, not {wanted_spec}")
     if not any(isinstance(leaf, np.ndarray | np.generic | float | complex) for leaf in wanted):
@@ -151,6 +159,7 @@ def slopes(
     positions = [p % len(arguments.values) for p in transform.positions]
     parts = (gradient,) if isinstance(transform.argnums, int) else gradient
     random = np.random.default_rng(0)
+    allowed, steps = 0.0, []
     values = [map_tree(_wide, value) for value in arguments.values]
     shown = []
     for _ in range(directions):
@@ -165,15 +174,49 @@ def slopes(
                 return Check(what, False, f"a gradient has shape {g.shape}, not {v.shape}")
         found = float(sum(np.sum((g * v).real) for g, v in pairs))
         scale = float(sum(np.sum(np.abs(g) * np.abs(v)) for g, v in pairs))
-        expected, doubt = _slope(call, values, positions, moves, transform)
-        if not np.isfinite(expected):
-            return Check(what, True, f"the function's own are {expected}: nothing to compare")
-        allowed = 1e-6 * scale + doubt
-        allowed = max(allowed, scale * max(tolerance(g) for g, _ in pairs))
-        if not abs(found - expected) <= allowed:
-            return Check(what, False, f"the slope is {found:.10g}, by differences {expected:.10g}")
+        least = scale * max(1e-6, *(tolerance(g) for g, _ in pairs))
+        tried: list[Slope] = []
+        for step in STEPS:
+            slope = _slope(call, values, positions, moves, transform, step)
+            if not np.isfinite(slope.value):
+                continue
+            certain = slope.doubt <= 1e-5 * max(scale, abs(slope.value))
+            tried.append(slope)
+            if certain and slope.agrees(found, least):
+                break
+        else:
+            if not tried:
+                said = f"the function's own are {slope.value}: nothing to compare"
+                return Check(what, True, said)
+            slope = min(tried, key=lambda slope: slope.doubt)
+            if not slope.agrees(found, least):
+                return _departing(what, found, least, tried)
         shown.append(f"{found:.6g}")
-    return Check(what, True, f"slopes {' and '.join(shown)} along random directions")
+        steps.append(slope.step)
+        allowed = max(allowed, least + slope.doubt)
+    within = f"in steps of {min(steps):g}, to within {allowed:.0e}"
+    return Check(what, True, f"slopes {' and '.join(shown)} along random directions, {within}")
+
+
+def _departing(what: str, found: float, least: float, tried: Sequence[Slope]) -> Check:
+    """What is said of a slope that no differences agree with."""
+    first, last = tried[0], tried[-1]
+    low, high = sorted((last.before, last.after))
+    doubt = least + last.doubt
+    if high - low > max(10 * doubt, 0.1 * abs(first.after - first.before)):
+        said = f"the function has a kink here: its slopes are {low:.6g} and {high:.6g}"
+        if low - doubt <= found <= high + doubt:
+            return Check(what, True, f"{said}, the gradient's {found:.6g} is between them")
+        said += f", the gradient's {found:.6g} is not between them"
+        return Check(what, False, f"{said}; pass arguments apart from the kink as well")
+    best = min(tried, key=lambda slope: slope.doubt)
+    return Check(
+        what,
+        False,
+        f"the slope is {found:.10g}, by differences {best.value:.10g} (in steps of {best.step:g}, "
+        f"to within {least + best.doubt:.0e}); where a derivative jumps within {STEPS[-1]:g} of "
+        "the arguments, pass others",
+    )
 
 
 def _wide(leaf: Any) -> Any:
@@ -197,25 +240,42 @@ def _moved(move: Any) -> list[Any]:
     return [v for v in flatten(move)[0] if v is not STILL]
 
 
+@dataclass(frozen=True)
+class Slope:
+    """A slope by differences, how uncertain it is, and those on the two sides of the arguments."""
+
+    value: float
+    doubt: float
+    step: float
+    before: float
+    after: float
+
+    def agrees(self, found: float, least: float) -> bool:
+        """Whether another slope is this one, as far as the doubt, and at least so much, allows."""
+        return abs(found - self.value) <= least + self.doubt
+
+
 def _slope(
     call: Callable[[Sequence[Any]], Any],
     values: Sequence[Any],
     positions: Sequence[int],
     moves: Sequence[Any],
     transform: Transform,
-) -> tuple[float, float]:
-    """The slope by extrapolated central differences, and how uncertain it is."""
+    step: float,
+) -> Slope:
+    """The slope by extrapolated central differences."""
 
     def at(h: float) -> float:
         moved = list(values)
         for p, v in zip(positions, moves, strict=True):
             moved[p] = map_tree(lambda x, d: x if d is STILL else _like(x, x + h * d), values[p], v)
-        result = call([map_tree(boxed_leaf, value) for value in moved])
+        with np.errstate(all="ignore"):
+            result = call(moved)
         main = result[0] if transform.has_aux else result
         main = main._array if isinstance(main, Tensor) else main
         return float(np.real(np.asarray(main)))
 
-    steps = [STEP, STEP / 2, STEP / 4]
+    steps = [step, step / 2, step / 4]
     middle = at(0.0)
     ends = [(at(h), at(-h)) for h in steps]
     plain = [(a - b) / (2 * h) for (a, b), h in zip(ends, steps, strict=True)]
@@ -223,7 +283,9 @@ def _slope(
     best = (16 * once[1] - once[0]) / 15
     largest = max(abs(value) for pair in ends for value in pair)
     steep = max(abs(end - middle) for end in ends[-1]) / steps[-1]  # at a minimum, not the slope
-    return best, abs(best - once[1]) + 1e-13 * largest / steps[-1] + 1e-6 * steep
+    after, before = ((end - middle) / h for end, h in zip(ends[-1], (steps[-1], -steps[-1])))
+    doubt = abs(best - once[1]) + 1e-13 * largest / steps[-1] + 1e-6 * steep
+    return Slope(best, doubt, step, before, after)
 
 
 def _like(before: Any, moved: Any) -> Any:
@@ -259,21 +321,61 @@ def against_function(
         return (unrun, replace(against, what="result against the compiled program"))
     if version.target == "jax":
         allowed = max(allowed or 0.0, 1e-9)
+
+    def call(values: Sequence[Any]) -> Any:
+        """The function on Tensors."""
+        with given_back(sources), compiled._executed():
+            return compiled._caller(arguments)([map_tree(boxed_leaf, x) for x in values])
+
+    checks = list(_against_plain(compiled, sources, call, arguments, found, allowed))
     with given_back(sources):
         expected = compiled._eager(arguments)
-    checks = [compared(found, expected, allowed)]
+    checks.append(compared(found, expected, allowed))
     if transform.kind in ("grad", "value_and_grad"):
         gradient = found[1] if transform.kind == "value_and_grad" else found
         if transform.kind == "grad" and transform.has_aux:
             gradient = found[0]
-
-        def call(values: Sequence[Any]) -> Any:
-            with given_back(sources):
-                return compiled._caller(arguments)(values)
-
         if flatten(found)[1] == flatten(expected)[1]:
             checks.append(slopes(call, arguments, transform, gradient))
     return tuple(checks)
+
+
+def _against_plain(
+    compiled: Any,
+    sources: Sequence[Any],
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    found: Any,
+    allowed: float | None,
+) -> Iterator[Check]:
+    """The function's value against what it gives by itself, where tracegrad has no part in it."""
+    transform: Transform = compiled._transform
+    if transform.kind == "vmap" or transform.takes_vectors or compiled._is_over_derivatives:
+        return  # there is no function of the user's that gives this
+    what = "value against the plain function on NumPy arrays"
+    copies = [map_tree(_copied, value) for value in arguments.values]
+    try:
+        with given_back(sources), np.errstate(all="ignore"):
+            returned = compiled._caller(arguments)(copies)
+    except Exception as error:
+        why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        yield Check(what, True, f"it does not run on them ({why}): not compared")
+        return
+    if transform.kind in ("compile", "value_and_grad"):
+        value = found if transform.kind == "compile" else found[0]
+    else:  # the program does not give it
+        value = map_tree(_plain, call(arguments.values))
+    expected = map_tree(_plain, returned)
+    allowed = allowed or 0.0
+    if any(map(is_jax_array, flatten(returned)[0])):  # made of float32, as JAX does by itself
+        expected, allowed = map_tree(_wide, expected), max(allowed, TOLERANCE["float32"])
+        value = map_tree(_wide, value)
+    yield compared(value, expected, allowed, what)
+
+
+def _copied(leaf: Any) -> Any:
+    """An array of its own: the function may write into its arguments."""
+    return leaf.copy(order="K") if isinstance(leaf, np.ndarray) else leaf
 
 
 def _plain(leaf: Any) -> Any:

@@ -39,9 +39,10 @@ class PythonOp(OpRecord):
         if target != "numpy":
             function = attributes["function"]
             raise TraceError(
-                f"{function.name} is a Python function of yours (an autograd.Function or a hook), "
-                f'which a program for {target} cannot call: compile this with backend="numpy", or '
-                "write it with tracegrad's own functions"
+                f"{function.name} is a Python function of yours (a rule of tg.custom_vjp or "
+                "tg.custom_jvp, an autograd.Function or a hook), which a program for "
+                f'{target} cannot call: compile this with backend="numpy", or say the derivative '
+                "by a formula and tg.stop_gradient (docs/guides/custom_gradients.md)"
             )
         return _CALL
 

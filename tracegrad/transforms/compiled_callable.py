@@ -187,7 +187,8 @@ class Compiled(Calling):
         return text
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
-        """Whether the program agrees with the function run eagerly and with finite differences.
+        """Whether the program agrees with the plain function, with the function run eagerly, and
+        with finite differences; prints as a report.
 
         >>> import numpy as np, tracegrad as tg
         >>> bool(tg.grad(lambda x: (x**2).sum()).verify(np.ones(3)))

@@ -70,6 +70,6 @@ class Compiled(Generic[_P, _R]):
     def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
         """The text of what `lower` gives: the program in StableHLO, which XLA compiles."""
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
-        """Whether the program agrees with the function run eagerly and with finite differences."""
+        """Whether the program agrees with the plain function, with the function run eagerly, and with finite differences; prints as a report."""
     def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
         """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from."""

@@ -26,7 +26,7 @@ from tracegrad.tape.grad_mode import enable_grad
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden, tell
-from tracegrad.values.dispatch import FLOATING
+from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import (
     Path,
     TreeSpec,
@@ -251,6 +251,8 @@ def _plain(x: Any) -> Any:
 
 def _boxed(x: Any, always: bool = True) -> Any:
     """An array as a Tensor; of numbers those that have a dtype, or all of them."""
+    if is_jax_array(x):  # of a rule that calls JAX
+        x = np.asarray(x)[()]
     if isinstance(x, np.ndarray | np.generic):
         return wrap(x)
     if always and isinstance(x, int | float | complex):

@@ -58,7 +58,7 @@ from tracegrad.differentiation.loops.segments import Segments, has_budgets
 from tracegrad.differentiation.reverse_mode import Reverse, moves
 from tracegrad.differentiation.ways_back import Then, Unjoined
 from tracegrad.ops.elementwise.ufuncs import add, greater
-from tracegrad.ops.python_lists import as_recorded, row_before
+from tracegrad.ops.python_lists import as_recorded
 from tracegrad.ops.shape.creation import full_of, zeros_of
 from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
 from tracegrad.ops.staging import Stage
@@ -347,13 +347,16 @@ class _Writer(Reading, Telling, Listing, InTurns):
             if v not in loop.parameters and self.tells.get(v) not in loop.parameters
         }
         before = dict(kept)
-        begun = self.begun.get(loop.label, {})
+        begun, entered = self.begun.get(loop.label, ()), arguments is loop.arguments
         given = dict(zip(loop.parameters, arguments, strict=True))
         for parameter, argument in given.items():
             if parameter in cts and self._is_collected(argument):
-                of = [b for b in begun.values() if b.rows is parameter and b.parameter in cts]
                 known = {
-                    given[b.parameter] for b in of if b.whole or arguments is not loop.arguments
+                    given[p]
+                    for b in begun
+                    if b.rows is parameter
+                    for p in (b.parameters[: b.before] if entered else b.parameters)
+                    if p in cts
                 }
                 self._uncollect(parameter, argument, cts[parameter], kept, known)
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
@@ -597,18 +600,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         """The block that goes back through one turn, over the values of the turn itself."""
         again, path = facts.turns[turn]
         cts = self._handed(facts.loop, again.arguments, mine)
-        for parameter, begun in self.begun.get(facts.loop.label, {}).items():
-            made = self._put_in(again.arguments[facts.loop.parameters.index(begun.rows)])
-            assert made is not None
-            if begun.rows not in mine:  # it is looked at what a turn does without them
-                assert self.dry
-                continue
-            ct = mine[begun.rows]
-            origin = self._named(parameter, ct)
-            first = None if begun.whole else begun.first
-            (cts[parameter],) = self.reverse.builder.call(
-                row_before, (ct, made[1]), origin, first=first
-            )
+        self._begin_turn_with_rows(facts.loop, again.arguments, mine, cts)
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(
@@ -745,7 +737,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         for rows in self._lacking(facts, turn, told):
             self._require_none(facts.loop, rows, turn, mine[rows])
             del mine[rows]
-            if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, {}).values()):
+            if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, ())):
                 raise Unrollable("gradients flow to some items of a list alone")
         mine.update(self._telling(mine, cts))
 

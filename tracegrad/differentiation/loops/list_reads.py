@@ -41,8 +41,15 @@ from tracegrad.differentiation.loops.residuals import Facts
 from tracegrad.differentiation.loops.row_numbers import Row, Span, minus, row_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.errors import TraceError
-from tracegrad.ops.elementwise.ufuncs import add
-from tracegrad.ops.python_lists import AT_ROW, array_list, collected, length, list_item
+from tracegrad.ops.elementwise.ufuncs import add, subtract
+from tracegrad.ops.python_lists import (
+    AT_ROW,
+    array_list,
+    collected,
+    length,
+    list_item,
+    row_before,
+)
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
 
@@ -175,15 +182,21 @@ def through_lists(graph: Graph) -> Graph:
 
 @dataclass(frozen=True)
 class Begun:
-    """A parameter that is the item which the turn before has put into a list.
+    """Parameters that are the items before: that of the turn before, of the one before that, ...
 
-    What comes to that from its readers in a turn is added, one by one, to what the row has.
+    What comes to an item from its readers in turns is added, one by one, to what its row has. The
+    turn that reads it last begins with the row.
     """
 
-    parameter: Value
+    parameters: tuple[Value, ...]
     rows: Value
     first: int  # the number of the row of the first turn
-    whole: bool  # the row before that one is what the loop begins with
+    before: int  # so many of them begin with the items before that
+
+    @property
+    def lowest(self) -> int | None:
+        """The number of the first row that a turn begins with, if some begin with none."""
+        return None if self.before == len(self.parameters) else self.first - self.before
 
 
 class Listing:
@@ -196,6 +209,7 @@ class Listing:
 
     graph: Graph
     reverse: Reverse
+    dry: bool
     active: set[Value]
     counted: dict[Value, int]
     counters: frozenset[Value]
@@ -204,12 +218,15 @@ class Listing:
     fresh: set[Value]
     vague: set[Value]
     read: set[Value]
-    begun: dict[object, dict[Value, Begun]]  # of loops that go back
+    begun: dict[object, list[Begun]]  # of loops that go back
 
     def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
         raise NotImplementedError
 
     def _dry(self) -> AbstractContextManager[Builder]:
+        raise NotImplementedError
+
+    def _number(self, value: int) -> Value:
         raise NotImplementedError
 
     def _named(self, value: Value, ct: Value) -> Origin:
@@ -375,33 +392,48 @@ class Listing:
         known = isinstance(made, Call) and made.op is collected
         return (made.operands[1], made.operands[2]) if known else None  # type: ignore[union-attr]
 
-    def _begun_with_rows(self, loop: Loop, cts: Cotangents) -> dict[Value, Begun]:
-        """The parameters to which several readers in a turn add, on top of the rows of a list."""
+    def _begun_with_rows(self, loop: Loop, cts: Cotangents) -> list[Begun]:
+        """The parameters to which several readers in turns add, on top of the rows of a list."""
         read = Counted(v for node in walk(loop.turn.nodes) for v in node.operands)
-        found: dict[Value, Begun] = {}
+        found: list[Begun] = []
         for rows in loop.parameters:
             if rows not in self.lists or rows not in cts or loop.counter is None:
                 continue
             ways = [self._put_in(array) for array in self.graph.given[rows][1:]]
-            start, before = self._row(loop.counter.start), self._put_in(self.graph.given[rows][0])
+            start, row = self._row(loop.counter.start), self._row(ways[0][1]) if ways[0] else None
+            if None in ways or start is None or row is None or row.times * loop.counter.step != 1:
+                continue
+            first = add_dims(mul([row.times, start.plus]), row.plus)
+            first = self.graph.sizes.resolve(first)
+            put = [way[0] for way in ways if way is not None]
             for parameter in loop.parameters:
-                given = self.graph.given[parameter]
-                if read[parameter] < 2 or parameter not in self.active or parameter in found:
-                    continue
-                if any(
-                    way is None or way[0] is not v for way, v in zip(ways, given[1:], strict=True)
-                ):
-                    continue
-                assert ways[0] is not None
-                row = self._row(ways[0][1])
-                if start is None or row is None or row.times * loop.counter.step != 1:
-                    continue
-                first = add_dims(mul([row.times, start.plus]), row.plus)
-                first = self.graph.sizes.resolve(first)
-                if type(first) is int:
-                    whole = before is not None and before[0] is given[0]
-                    found[parameter] = Begun(parameter, rows, first, whole)
+                items = self._items_before(loop, parameter, put)
+                readers = sum(read[p] for p in items) - (len(items) - 1)
+                if readers >= 2 and self.active.issuperset(items) and type(first) is int:
+                    found.append(Begun(items, rows, first, self._held_before(rows, items)))
         return found
+
+    def _items_before(
+        self, loop: Loop, parameter: Value, put: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        """A parameter that is what the turn before has put into a list, and those it goes on to."""
+        items: tuple[Value, ...] = ()
+        following = [parameter]
+        while len(following) == 1 and self.graph.given[following[0]][1:] == [*put]:
+            items = (*items, following[0])
+            put = [following[0]] * len(put)
+            following = [p for p in loop.parameters if self.graph.given[p][1:] == [*put]]
+        return items
+
+    def _held_before(self, rows: Value, items: Sequence[Value]) -> int:
+        """How many of these parameters begin with the items that were put into a list last."""
+        array = self.graph.given[rows][0]
+        for i, parameter in enumerate(items):
+            last = self._put_in(array)
+            if last is None or last[0] is not self.graph.given[parameter][0]:
+                return i
+            array = self.graph.producer[array].operands[0]
+        return len(items)
 
     def _enter_rows(self, loop: Loop, rows: Value, ct: Value, parameter: Value) -> None:
         """A loop begins to go back, with the cotangent of a list."""
@@ -480,7 +512,7 @@ class Listing:
         is no other than none.
         """
         loop, found = facts.loop, []
-        added = {begun.rows for begun in self.begun.get(loop.label, {}).values()}
+        added = {begun.rows for begun in self.begun.get(loop.label, ())}
         for rows in loop.parameters:
             if rows in added or rows not in self.lists or rows not in mine:
                 continue
@@ -566,26 +598,53 @@ class Listing:
         self.begun.pop(loop.label, None)
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         found = self._begun_with_rows(loop, cts)
+        items = [p for begun in found for p in begun.parameters]
         for way in range(len(facts.turns)) if found else ():
-            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
+            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in items}}
             flowing = self._flowing(facts, way, held)
-            found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
-        turn = self._dim(count + -1), self._dim(count)
-        found = {
-            p: b for p, b in found.items() if p in cts or self._have_rows(loop, b.rows, turn, cts)
-        }
+            found = [b for b in found if all({*b.parameters} <= flow.keys() for flow in flowing)]
+        found = [b for b in found if self._have_last_rows(loop, b, count, cts)]
         if not found:
             return cts
         self.begun[loop.label] = found
         behind = dict(cts)
-        for parameter, begun in found.items():
-            last = self._written(count + (begun.first - 1))
-            ct = row_at(cts[begun.rows], last, self.reverse.builder, self._named(parameter, last))
-            if parameter in cts:
-                ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
-            behind[parameter] = ct
-            behind.pop(self._teller(parameter), None)
+        for begun in found:
+            for back, parameter in enumerate(begun.parameters):
+                last = self._written(count + (begun.first - back))
+                origin = self._named(parameter, last)
+                (ct,) = self.reverse.builder.call(
+                    row_before, (cts[begun.rows], last), origin, first=begun.lowest
+                )
+                if parameter in cts:
+                    ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
+                behind[parameter] = ct
+                behind.pop(self._teller(parameter), None)
         return behind
+
+    def _have_last_rows(self, loop: Loop, begun: Begun, count: Number, cts: Cotangents) -> bool:
+        """Whether something flows to each item behind the last turn."""
+        last = self._dim(count + -len(begun.parameters)), self._dim(count)
+        return cts.keys() >= {*begun.parameters} or self._have_rows(loop, begun.rows, last, cts)
+
+    def _begin_turn_with_rows(
+        self, loop: Loop, arguments: Sequence[Value], mine: Cotangents, cts: Cotangents
+    ) -> None:
+        """Gives parameters, behind a turn, the cotangents of items that they are: see `Begun`."""
+        for begun in self.begun.get(loop.label, ()):
+            made = self._put_in(arguments[loop.parameters.index(begun.rows)])
+            assert made is not None
+            if begun.rows not in mine:  # it is looked at what a turn does without them
+                assert self.dry
+                continue
+            parameter, ct = begun.parameters[-1], mine[begun.rows]
+            if parameter in cts:
+                raise Unrollable("an item of a list goes on to later turns in some")
+            origin, k = self._named(parameter, ct), made[1]
+            if len(begun.parameters) > 1:
+                k = self._call(subtract, k, self._number(len(begun.parameters) - 1))
+            (cts[parameter],) = self.reverse.builder.call(
+                row_before, (ct, k), origin, first=begun.lowest
+            )
 
 
 def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:
