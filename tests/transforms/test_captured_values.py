@@ -404,3 +404,30 @@ def test_rules_that_read_something_else_than_is_written_are_compiled() -> None:
         other.scale = scale
         assert (gradient(np.ones(2)) == scale).all()
     assert counter.calls == 4 and gradient.cache_info().versions  # type: ignore[attr-defined]
+
+
+STORING = ("grad", "grad_of_grad", "jacrev", "hessian", "hvp", "jvp", "vjp", "linearize", "compile")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("taker", [*STORING, "checkpoint", "make_vjp", "functional_vjp"])
+def test_what_functions_store_outside_has_its_gradient(taker: str, compiled: bool) -> None:
+    tg.config.compile = compiled
+    (taken,) = [t for t in TAKERS if t.name == taker]
+    kept: list[Any] = []
+
+    def of_both(x: Any, w: Any) -> Any:
+        def capture(body: Any) -> Any:
+            def f(*v: Any) -> Any:
+                kept.append(np.sum(v[0] * w))
+                return body(*v, w)
+
+            return f
+
+        return taken.use(capture)(x) + kept[-1]
+
+    gradient = tg.grad(of_both, BOTH)
+    for i in (0, 1, 2):
+        found = gradient(XS[i], WS[i])
+        stored = WS[i], XS[i]
+        hold(taken, i, [d - s for d, s in zip(found, stored, strict=True)], BOTH)

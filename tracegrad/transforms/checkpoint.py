@@ -35,7 +35,9 @@ def checkpoint(f: Callable[..., Any] | None = None, *, max_bytes: int | None = N
     Time is exchanged for memory: a backward keeps what the function reads, not what it computes on
     the way. Values and gradients have the same bits. In compiled functions the second computation
     stands in the generated source; loops inside are unrolled. What has an effect (a draw of random
-    numbers, a call of the user's own Python) runs once, and its result is kept.
+    numbers, a call of the user's own Python) runs once, and its result is kept. In eager calls the
+    function itself runs again, with what it prints and stores; where it computes something else
+    then, since what it reads has changed, that is an error.
 
     With `max_bytes` loops in NumPy source stay loops, and none keeps more than so many bytes of its
     turns for the backward, if that can be; what the statements of a turn make comes on top. One
