@@ -155,13 +155,54 @@ def where_any_is_far_out(x):
     return x[0] * 2 if any(map(lambda v: abs(v) > 2, x)) else x[1]
 
 
+def nearest_by_key(x):
+    near = min(x, key=lambda v: (v - 0.3) ** 2)
+    far = max(x, key=abs)
+    return near * far
+
+
+def number_of_the_largest(x):
+    number, v = max(enumerate(x), key=lambda pair: pair[1])
+    return v * v * number
+
+
+def nearest_of_three_in_turns(x):
+    s = 0.0
+    for v in x:
+        s = s * 0.9 + min((x[0], x[1], x[2]), key=lambda u: (u - v) ** 2) * v
+    return s
+
+
+def by_a_function_made_in_turns(x):
+    s = 0.0
+    for v in x:
+
+        def clipped_at_v(u):
+            if u > v:  # noqa: B023
+                return u - v  # noqa: B023
+            return x[1] * u
+
+        s = s * 0.9 + clipped_at_v(x[0] + s)
+    return s
+
+
 LOOPS = [
     *(squares_mapped, listed_by_map, positive_ones, where_any_is_far_out),
     *(hinge, clipped_in_a_helper, warped, nearest, largest_row, sum_of_squares, pairs),
     *(by_number, nested, listed, discounted, product, conditional, conditional_from_zero),
     *(counted, largest_of_some, discounted_of_some, halved_where_all_are_small),
     *(with_some_far_out, where_any_row_is_large, folded_in_turns),
+    *(nearest_by_key, nearest_of_three_in_turns, by_a_function_made_in_turns),
 ]
+
+
+def where_any_of_a_list_is_larger(x):
+    s = 0.0
+    for v in x:
+        if any([u > v for u in x[:9]]):
+            s = s * x[0] + v
+        s = s + x[1]
+    return s
 
 
 def smallest_of_a_generator(x):
@@ -205,6 +246,7 @@ def sorted_by_itself(x):
 OTHERS = [
     *(least_difference, smallest_of_a_generator, smallest_by_key, with_a_default, of_two_and_more),
     *(in_a_tuple, ties, consumed_twice, partly_consumed, sorted_by_itself),
+    *(where_any_of_a_list_is_larger, number_of_the_largest),
 ]
 PROGRAMS = [*LOOPS, *OTHERS]
 NAMES = [f.__name__ for f in PROGRAMS]

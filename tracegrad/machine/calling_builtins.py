@@ -245,8 +245,14 @@ def extreme(function: Any, symbol: str) -> None:
                 if best is not ABSENT:
                     return m.run_own(EXTREME_AMONG[symbol], iterator, best)
             args = (values,)
+        values = args if len(args) > 1 else args[0]
+        if key is not None and not plain_items(values):
+            iterator = get_iterator(m, values)
+            best = advance(m, iterator)
+            if best is not ABSENT:
+                return m.run_own(EXTREME_BY[symbol], iterator, best, key)
         best = best_key = ABSENT
-        for x in items(m, args[0]) if len(args) == 1 else args:
+        for x in items(m, values):
             value = x if key is None else m.call(key, (x,), {})
             if best is ABSENT or truth(m, compared(m, rule, value, best_key)):
                 best, best_key = x, value
@@ -273,8 +279,29 @@ def most_among(values: Any, best: Any) -> Any:
     return best
 
 
+def least_by(values: Any, best: Any, key: Any) -> Any:
+    """What `min` does with a key."""
+    least = key(best)
+    for value in values:
+        found = key(value)
+        if found < least:
+            best, least = value, found
+    return best
+
+
+def most_by(values: Any, best: Any, key: Any) -> Any:
+    """What `max` does with a key."""
+    most = key(best)
+    for value in values:
+        found = key(value)
+        if found > most:
+            best, most = value, found
+    return best
+
+
 CONSUMERS = {"<": LEAST, ">": MOST}
 EXTREME_AMONG = {"<": least_among, ">": most_among}
+EXTREME_BY = {"<": least_by, ">": most_by}
 MOST_STRAIGHT = 8  # operands that `min` and `max` compare in code of their own
 
 

@@ -298,11 +298,13 @@ class Loops(Closing):
         return self._may_loop(frame, frame.index)
 
     def _lacks(self, what: str, head: Head | None = None) -> None:
-        """The run is no program, for what it has not seen: another one may be, or is unrolled."""
+        """The run lacks what it has not seen: it is made again where it can be, else no program."""
         if head is not None and lacked_before(head):
             self._unrolled(head, what)
         if self.trace.samples:
             raise Unclosed(what)
+        if head is not None and self.is_repeatable():
+            raise Learned
         self.trace.read(what)
         self.refused = True
 

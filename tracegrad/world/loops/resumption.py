@@ -199,8 +199,11 @@ class Keeper:
             return x
         if kind is np.ndarray or isinstance(x, np.generic | type):
             return x
-        if kind is FunctionType and not (x.__closure__ or x.__defaults__ or x.__kwdefaults__):
-            return x
+        if kind is FunctionType:
+            given = (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
+            held = (*(x.__closure__ or ()), *given)
+            if _all_same(tuple(map(self.form, held)), held):
+                return x
         if kind is MethodType and self.form(x.__self__) is x.__self__:
             return x
         raise Unknown
