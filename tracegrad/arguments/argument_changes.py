@@ -33,7 +33,7 @@ from tracegrad.values.pytree import (
 )
 
 DIFFERENTIATED = (
-    "an argument by which is differentiated is changed in place, and its gradient would be that of "
+    "an argument that is differentiated is changed in place, and its gradient would be that of "
     "another value: change a copy (x = x.copy())"
 )
 

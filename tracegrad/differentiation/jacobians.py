@@ -57,7 +57,7 @@ def with_jacobian(
     Parameters
     ----------
     targets
-        The inputs by which is differentiated.
+        The inputs that are differentiated.
     asked
         For each return, in the order of the text, the values whose Jacobians it gives: each in each
         of the targets, of the shape of the value and then that of the target.
@@ -87,7 +87,7 @@ def with_products(
     Parameters
     ----------
     targets
-        The inputs by which is differentiated.
+        The inputs that are differentiated.
     vectors
         What all are multiplied by at once, along the first axis of each. There is one for each
         target, of its shape, in "forward" mode, where there is a product for each result, and the

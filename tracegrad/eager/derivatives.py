@@ -173,7 +173,7 @@ def taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
 
 
 def _leaf_of(x: Any) -> Tensor:
-    """An array or number by which is differentiated, as a leaf of the tape."""
+    """An array or number that is differentiated, as a leaf of the tape."""
     if type(x) is not np.ndarray:
         if not isinstance(x, np.generic | float | complex):
             raise _Unusual

@@ -146,7 +146,7 @@ class Journal:
         return blamed(graph, [x for _, x in inputs])
 
     def _wanted(self, transform: Transform) -> list[int]:
-        """The leaves by which is differentiated."""
+        """The leaves that are differentiated."""
         if not transform.differentiates:
             return []
         positions = {p % len(self.arguments.values) for p in transform.positions}

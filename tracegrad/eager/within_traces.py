@@ -1,6 +1,6 @@
 """What a transform that is called while another function is traced is given, and what it gives.
 
-Its arguments become values of that trace, by which is differentiated or over which is mapped. Its
+Its arguments become values of that trace, which are differentiated or mapped over. Its
 results are what they are outside of traces: Tensors where it was given one, else arrays.
 """
 

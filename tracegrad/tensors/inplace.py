@@ -507,7 +507,7 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
     if base._node is LEAF and behaves_as_array(base) and not is_own_leaf(base):
-        raise leaf_error(base, tensor)  # it is an argument by which is differentiated
+        raise leaf_error(base, tensor)  # it is an argument that is differentiated
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):
         tensor._array = memory_at(base._array, place_of(tensor).path)

@@ -99,7 +99,7 @@ def leaf_error(base: Tensor, written: Tensor) -> GradientError:
     if not is_own_leaf(base) and (base._is_traced or behaves_as_array(base)):
         name = (base._traced[1].origin.name if base._is_traced else "") or "x"
         return GradientError(
-            f"an argument by which is differentiated ({name}) is being used in an in-place "
+            f"an argument that is differentiated ({name}) is being used in an in-place "
             "operation, and its gradient would be that of another value: change a copy "
             f"({name} = {name}.copy()){at_line()}"
         )

@@ -143,7 +143,7 @@ class Trace:
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
-        self.wanted: list[Value] = []  # inputs by which is differentiated
+        self.wanted: list[Value] = []  # inputs that are differentiated
         self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
         self.keeps_numbers = False  # from C code: it is told that the value is traced
         self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns

@@ -225,7 +225,7 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 def _with_fixed_numbers(calling: Any, arguments: Arguments) -> Arguments:
     """The arguments with Python's numbers as static ones: they are known while JAX traces.
 
-    Not those by which is differentiated; the arguments themselves where there are none.
+    Not those that are differentiated; the arguments themselves where there are none.
     """
     count = len(arguments.parameters)
     wanted = {position % count for position in calling._transform.positions if count}
