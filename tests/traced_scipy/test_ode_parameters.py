@@ -376,3 +376,20 @@ def test_solutions_that_run_apart_too_fast_are_an_error(monkeypatch):
     monkeypatch.setattr("tracegrad.transforms.ode_solvers._FAILURES", 3)
     with pytest.raises(ArithmeticError, match="solve_ivp: its gradient goes back in time"):
         tg.grad(lambda p: swings(p, "RK45"))(np.array([5.0]))
+
+
+@pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("solver", ["odeint", "solve_ivp"])
+def test_a_right_side_that_reads_a_dictionary_is_compiled(solver):
+    def states(p):
+        def slope(t, y):
+            return -p["rate"] * y
+
+        if solver == "odeint":
+            return integrate.odeint(slope, p["start"], TIMES, tfirst=True, **TIGHT)
+        return integrate.solve_ivp(slope, (0, 2), [p["start"]], t_eval=TIMES, **TIGHT).y
+
+    bars = tg.grad(lambda p: np.sum(states(p)))({"rate": 0.7, "start": 2.0})
+    falling = np.exp(-0.7 * TIMES)
+    assert_close(bars["start"], np.sum(falling), 1e-6)
+    assert_close(bars["rate"], -2.0 * np.sum(TIMES * falling), 1e-6)

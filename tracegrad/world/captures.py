@@ -13,7 +13,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.pytree import flatten, unflatten
+from tracegrad.values.pytree import flatten, joiner
 
 Filled = Callable[[Iterator[Any]], Any]
 """Makes an object anew, with the next Tensors in the places of those that it held."""
@@ -90,7 +90,8 @@ def _taken_apart(x: Any) -> tuple[Sequence[Any], Callable[[list[bool]], Callable
     leaves, spec = flatten(x)
     if len(leaves) == 1 and leaves[0] is x:
         return [], lambda stays: lambda parts: None
-    return leaves, lambda stays: lambda parts: unflatten(spec, parts)
+    join = joiner(spec, range(len(leaves)))
+    return leaves, lambda stays: lambda parts: join(parts, ())
 
 
 class _Template:
