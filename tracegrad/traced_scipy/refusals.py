@@ -6,6 +6,8 @@ from tracegrad.errors import ConversionError
 from tracegrad.user_code.solver_advice import INSTEAD
 
 _SPARSE = "make the matrix with scipy.sparse.csr_array((values, (rows, columns)), shape=...)"
+_SOLVED = "solve with scipy.sparse.linalg.spsolve(A, b)"
+_SCALED = "multiply its numbers: csr_array((x * A.data, A.indices, A.indptr), shape=A.shape)"
 _SPLINE = (
     "fit the values of a scipy.interpolate.CubicSpline, or np.interp for lines; the matrix of "
     "BSpline.design_matrix, made outside, times the coefficients that are fitted"
@@ -13,6 +15,8 @@ _SPLINE = (
 _NORMAL = "write multivariate_normal.logpdf(x, mean, cov)"
 _OF_OBJECTS = "traced values that an object or a method holds must be handed over in args="
 _NEAREST = {
+    "multiply": _SCALED,
+    **dict.fromkeys(("cg", "gmres", "bicgstab"), _SOLVED),
     "log_expit": "write -np.logaddexp(0.0, -x)",
     "ndtri": "write scipy.stats.norm.ppf(x)",
     "loggamma": "write scipy.special.gammaln(x)",

@@ -84,6 +84,8 @@ def _parts(a: Any) -> tuple[Any, Any, Any, tuple[int, int], bool]:
 def product(a: Any, b: Any) -> Any:
     """``a @ b`` where one of the two is sparse, and the other an array of one or two axes."""
     if not is_sparse(a):
+        if np.ndim(a) == 0:
+            raise refused("scipy.sparse.multiply")
         b, turned = asarray(a), b
         data, indices, indptr, shape, by_rows = _parts(turned)
         of_transpose = csc_product if by_rows else csr_product
@@ -93,6 +95,8 @@ def product(a: Any, b: Any) -> Any:
         raise ArgumentError(
             "the product of two sparse matrices of traced values is not known: write A @ (B @ x)"
         )
+    if np.ndim(b) == 0:
+        raise refused("scipy.sparse.multiply")
     data, indices, indptr, shape, by_rows = _parts(a)
     op = csr_product if by_rows else csc_product
     return op(data, indices, indptr, asarray(b), shape=shape)

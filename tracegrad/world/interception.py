@@ -421,7 +421,7 @@ def of_sparse(callee: Any, operands: Operands) -> Callable[[], Any] | None:
     if not sparse or not any(type(x) is Tensor for x in operands):
         return None
     if callee is operator.mul and not type(sparse[0]).__name__.endswith("matrix"):
-        raise scipy_table.refused(f"the product of {type(sparse[0]).__name__} by elements")
+        raise scipy_table.refused(f"scipy.sparse.{type(sparse[0]).__name__}.multiply")
     return lambda: scipy_table.times(*operands)
 
 
