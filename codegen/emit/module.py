@@ -18,7 +18,14 @@ from codegen.emit.functional_loops import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.imports import Needs
 from codegen.emit.loop_kernels import LoopKernel
-from codegen.emit.numba import KernelLanguage, functions_of, imports, speaks, write_kernel
+from codegen.emit.numba import (
+    KernelLanguage,
+    functions_of,
+    imports,
+    speaks,
+    with_typed_lists,
+    write_kernel,
+)
 from codegen.emit.small_arrays import speaks_of_arrays, with_elements
 from codegen.emit.target import Kernel, Large, Source, Target
 from codegen.emit.typed_literals import Constants
@@ -52,7 +59,7 @@ def write_whole(graph: Graph, target: Target) -> Source:
 
 
 KINDS = (
-    Kind(speaks, lambda kernel: distribute(kernel, KernelLanguage())),
+    Kind(speaks, lambda kernel: distribute(with_typed_lists(kernel), KernelLanguage())),
     Kind(
         lambda graph, node: speaks(graph, node) or speaks_of_arrays(graph, node),
         with_elements,

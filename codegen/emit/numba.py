@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from codegen.emit.array_calls import EMPTY, helper_of
+from codegen.emit.array_calls import EMPTY, helper_of, made
 from codegen.emit.control_flow import FunctionEmitter
 from codegen.emit.elements import BINARY, FLOATS, NUMBERS, UNARY
 from codegen.emit.loop_analysis import range_text
@@ -21,6 +21,7 @@ from codegen.emit.target import Casts, Kernel, Target
 from codegen.emit.writer import Writer
 from codegen.ir import (
     Again,
+    Block,
     Branch,
     Call,
     Check,
@@ -30,6 +31,7 @@ from codegen.ir import (
     Loop,
     Node,
     Number,
+    Op,
     Origin,
     Trait,
     Value,
@@ -37,7 +39,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import LIST, ArrayType, kind, promote
+from codegen.types import LIST, ArrayType, kind, promote, weak
 
 NUMBA = replace(NUMPY, name="numba", spelled_as="numpy", kernels=True)
 
@@ -93,13 +95,30 @@ NARROW_POWERS: Mapping[str, Spelling] = {
 }
 """The same in float32, beside which a number is one of its dtype."""
 
+APPEND = "saved + [value]"
+EMPTY_ITEM = Op(
+    "empty_item",
+    ("saved",),
+    lambda sizes, saved, *, helper: LIST,
+    {"numpy": spell("empty_item(saved)")},
+    attributes={"helper": "empty_item"},
+)
+"""An empty list of the type of a list's items, which numba cannot tell of ``[]``."""
+
+NARROW_ITEM = Op(
+    "narrow_item",
+    (),
+    lambda sizes: ArrayType("float32"),
+    {"numpy": spell("np.float32(0.0)")},
+)
+
 ARITHMETIC = frozenset({"a + b", "a - b", "a * b", "-x", "x * x", "abs(x)", "np.abs(x)"})
 ROOT = "np.sqrt(x)"
 CHOICE = "np.where(condition, a, b)"
 COMPUTED = frozenset({*ARITHMETIC, *POWERS, *FUNCTIONS, ROOT, "a / b", "a @ b"})
 """Calls that give scalars of NumPy's where they give numbers."""
 
-LISTED = frozenset({"[*values]", "saved + [value]", "saved[k]", "x.astype(dtype)"})
+LISTED = frozenset({"[*values]", APPEND, "saved[k]", "x.astype(dtype)"})
 """Calls that give what they are given."""
 
 COMPARISONS = frozenset({f"a {symbol} b" for symbol in ("<", "<=", ">", ">=", "==", "!=")})
@@ -152,7 +171,7 @@ def _speaks_call(graph: Graph, call: Call) -> bool:
     text = call.op.spelled("numpy", dict(call.attributes)).text
     if text == "[*values]":
         return all(map(_is_number, call.operands))
-    if text == "saved + [value]":
+    if text == APPEND:
         return call.reuse == 0 and (call.operands[1].type == LIST or _is_number(call.operands[1]))
     if text == "saved[k]":
         result = call.results[0].type
@@ -313,6 +332,43 @@ def spelling_of(call: Call) -> Spelling:
         return spell(copied, spelling.inplace)
     powers = NARROW_POWERS if _is_narrow(call) else POWERS
     return powers.get(spelling.text) or FUNCTIONS.get(spelling.text, spelling)
+
+
+def with_typed_lists(kernel: Graph) -> Graph:
+    """The kernel whose lists have items of one type, also of turns that have none to append.
+
+    These append a 0 where others append a list; and numba would have float64 beside float32.
+    """
+    appends = [n for n in walk(kernel.nodes) if isinstance(n, Call) and _appends(n)]
+    types = {c.operands[0]: c.operands[1].type for c in appends if not _is_none(kernel, c)}
+
+    def rewritten(block: Block) -> Block:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            if isinstance(node, Call) and _appends(node) and _is_none(kernel, node):
+                saved, item = node.operands[0], types.get(node.operands[0])
+                if item == LIST:
+                    nodes.append(made(EMPTY_ITEM, (saved,), LIST))
+                elif item is not None and item.dtype == "float32":
+                    nodes.append(made(NARROW_ITEM, (), ArrayType("float32")))
+                if item is not None and (item == LIST or item.dtype == "float32"):
+                    node = replace(node, operands=(saved, *nodes[-1].results))
+            elif isinstance(node, Branch | Loop | Join):
+                node = replace(node, blocks=tuple(map(rewritten, node.blocks)))
+            nodes.append(node)
+        return replace(block, nodes=tuple(nodes))
+
+    return kernel.with_block(rewritten(kernel.block))
+
+
+def _is_none(kernel: Graph, append: Call) -> bool:
+    """Whether a turn appends the 0 that nothing reads."""
+    item = append.operands[1]
+    return kernel.constant(item) is not None and item.type == weak("int")
+
+
+def _appends(call: Call) -> bool:
+    return call.op.spelled("numpy", dict(call.attributes)).text == APPEND
 
 
 class KernelLanguage:

@@ -172,6 +172,25 @@ def choices(x, w):
     return s * m
 
 
+def with_loops_on_some_paths(x, w):
+    """Turns that have no inner loop keep no list of it, nor the numbers of another path."""
+    total = x[0] * 0
+    for v in x:
+        if v > 0:
+            y = v * w[0]
+            for _ in range(12):
+                y = np.sin(y) * v + 0.1
+            total = total + y
+        elif v < -1:
+            y = v * w[1]
+            while y < 5.0:
+                y = y * 0.5 + 3.0 + y * y * 0.01
+            total = total * y * 0.1
+        else:
+            total = total - v * v * w[2]
+    return total
+
+
 def discounted(x, discount):
     total = 0.0
     for t in range(len(x)):
@@ -198,6 +217,11 @@ CASES = {
     "signs_of": (signs_of, (X, W)),
     "functions_of_functions": (functions_of_functions, (X, W)),
     "functions_of_two": (functions_of_two, (X, W)),
+    "with_loops_on_some_paths": (with_loops_on_some_paths, (X, W)),
+    "with_loops_on_some_paths in float32": (
+        with_loops_on_some_paths,
+        (np.float32(X), np.float32(W)),
+    ),
     "choices": (choices, (X, W)),
     "choices of zeros": (choices, (np.zeros(12), np.zeros(3))),
     "choices in float32": (choices, (np.float32(X), np.float32(W))),

@@ -134,9 +134,15 @@ def _plain_with_row(x: Any, k: Any) -> Any:
     return longer
 
 
+def _plain_empty_item(saved: Any) -> Any:
+    """An empty list of the type of the lists in one, in machine code too."""
+    return []
+
+
 WRITTEN: dict[str, Callable[..., Any]] = {
     "count_of": _plain_count,
     "dot_of": _plain_dot,
+    "empty_item": _plain_empty_item,
     "matmul_of": _plain_product,
     "max_of": _plain_max,
     "min_of": _plain_min,
@@ -220,6 +226,8 @@ def teach(name: str) -> bool:
     if name == "with_row":
         overload(_plain_with_row)(lambda x, k: _plain_with_row)
         return True
+    if name == "empty_item":
+        return _teach_empty_items()
     if name == "raised":
         return _teach_powers()
     if name == "sum_of_rows":
@@ -303,6 +311,24 @@ def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> No
         overload(plain)(lambda x: (lambda x: one(x)) if chosen(x) else None)
     else:
         overload(plain)(lambda a, b: (lambda a, b: two(a, b)) if chosen(a, b) else None)
+
+
+def _teach_empty_items() -> bool:
+    """Has numba compile empty lists whose items are of the type that other such lists have."""
+    from numba import types
+    from numba.extending import overload
+
+    zeros = {types.float64: 0.0, types.float32: np.float32(0.0), types.int64: 0, types.bool_: False}
+
+    def chosen(saved: Any) -> Callable[..., Any] | None:
+        item = getattr(saved, "dtype", None)
+        if not isinstance(item, types.List) or item.dtype not in zeros:
+            return None
+        zero = zeros[item.dtype]
+        return lambda saved: [zero for _ in range(0)]
+
+    overload(_plain_empty_item)(_bare(chosen))
+    return True
 
 
 def _teach_powers() -> bool:
