@@ -64,6 +64,7 @@ class Told(Outcome):
     def end_loops(self) -> None:
         """The function has returned."""
         if self.loops is not None:
+            self.loops.fixed = True
             self.loops.finish()
 
     @property

@@ -90,7 +90,7 @@ class Loops(Closing):
         self.closed = []
         self.states = {} if states is None else states
         self.wide, self.frozen = {}, {}
-        self.fixed = False  # the run has done something that cannot be done twice
+        self.fixed = False  # the run has done something that cannot be done twice, or has ended
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
