@@ -641,3 +641,19 @@ def test_of_a_long_file_the_parts_in_use_are_read(monkeypatch):
         "y7",
     ]
     assert [part.name for part in read] == ["f7", "f31"]
+
+
+TABLE = {
+    "first": lambda x: np.sum(np.sin(x)) if x[0] > 0 else np.sum(np.cos(x)) * 2.0,
+    "second": lambda x: np.sum(np.exp(x)) if x[1] > 0 else np.sum(np.cos(x)) * 2.0,
+    "third": lambda x: np.sum(np.sqrt(x)) if x[1] > 0 else np.sum(np.cos(x)) * 2.0,
+}
+
+
+def test_of_a_statement_as_long_as_a_table_the_line_is_shown():
+    f = tg.value_and_grad(TABLE["second"])
+    f(np.ones(2))
+    line = TABLE["second"].__code__.co_firstlineno
+    report = f.explain()
+    shown = f'test_program_points.py:{line}  "second": lambda x: np.sum(np.exp(x)) if x[1] > 0 else'
+    assert shown in report and "third" not in report

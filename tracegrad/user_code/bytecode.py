@@ -209,10 +209,15 @@ def enclosing(source: Source, node: ast.AST, kinds: tuple[type[ast.AST], ...]) -
     return node
 
 
+LONGEST = 200
+"""A statement of more characters is not shown as a whole."""
+
+
 def statement(site: Syntax, line: int) -> tuple[int, str]:
     """Return the first line of the statement around a site and its text on one line, no block.
 
-    ``line`` is the line of the instruction: for one in a decorator, that is the answer.
+    ``line`` is the line of the instruction: for one in a decorator, and in a statement as long as a
+    table of functions, that is the answer.
     """
     lines = site.source.lines
     node = enclosing(site.source, site.node, (ast.stmt,))
@@ -225,7 +230,8 @@ def statement(site: Syntax, line: int) -> tuple[int, str]:
     text = [part.encode() for part in lines[node.lineno - 1 : end[0]]]
     text[-1] = text[-1][: end[1]]
     text[0] = text[0][node.col_offset :]
-    return node.lineno, _on_one_line(b"\n".join(text).decode())
+    whole = _on_one_line(b"\n".join(text).decode())
+    return (node.lineno, whole) if len(whole) <= LONGEST else (line, lines[line - 1].strip())
 
 
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases", "decorator_list"})
