@@ -266,7 +266,8 @@ def test_gradients_have_numpys_bits(f, dtype, kernels):
     args = inputs(dtype=dtype)
     with np.errstate(all="ignore"):
         assert_same_bits(first(f, backend="numba")(*args), first(f)(*args))
-    if f not in (written, nested):  # turns of `nested` keep lists of lists
+    # Turns of `nested` keep lists of lists; of float32, the gradient of softmax stays NumPy source.
+    if f not in (written, nested) and (f is not softmax or dtype == "float64"):
         assert kernels and None not in kernels
 
 

@@ -16,7 +16,7 @@ from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
 from tracegrad.ops.batching_rules import Batch
-from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.elementwise.ufuncs import alias, where
 from tracegrad.ops.index_bounds import inside
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape.creation import zeros_of
@@ -175,6 +175,11 @@ def _before_text(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
     return lambda attributes: spell("rows[k - 1]" if attributes["first"] is None else text)
 
 
+def _before_vjp(ct: Any, y: Any, rows: Any, k: Any, first: int | None) -> tuple[Any, ...]:
+    part = ct if first is None else where(k > first, ct, 0.0)
+    return Scattered(part, rows, (k - 1,), dict(AT_ROW)), None
+
+
 row_before = OpRecord(
     name="row_before",
     operands=("rows", "k"),
@@ -184,8 +189,9 @@ row_before = OpRecord(
         "jax": _before_text("jnp.where(k > first, rows[k - 1], -0.0)"),
     },
     attributes={"first": None},
+    vjp=_before_vjp,
+    linear="each",
     traits=frozenset({Trait.VIEW}),
-    differentiable=False,
     doc="The row before one; before the `first`, if there is one, what changes no sum.",
 )
 new_list = OpRecord(

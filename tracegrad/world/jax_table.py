@@ -225,15 +225,19 @@ def _call(callee: Any, function: Function, operands: Operands, keywords: Keyword
     several = any(p.kind is Parameter.VAR_POSITIONAL for p in taken.values())
     places, named = [*operands] if several else [], dict[str, Any]()
     signature = Signature([*taken.values()])
-    bound = keywords if several else signature.bind(*operands, **keywords).arguments
+    bound = keywords if several else dict(signature.bind(*operands, **keywords).arguments)
+    for p in taken.values():
+        if p.kind is Parameter.VAR_KEYWORD and not several:
+            bound |= bound.pop(p.name, {})
     names = [p.name for p in known.values() if p.kind is not Parameter.KEYWORD_ONLY]
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in known.values())
     for i, (name, value) in enumerate(bound.items()):
         at = names[len(places)] if len(places) < len(names) and not several else None
         if name in _HINTS or (name in taken and value is taken[name].default):
             continue
         if name == at:
             places.append(value)
-        elif name in known:
+        elif name in known or takes_any:
             named[name] = value
         elif len(places) == i and at is not None and at not in taken:  # by another name
             places.append(value)
