@@ -237,10 +237,12 @@ def _call(callee: Any, function: Function, operands: Operands, keywords: Keyword
             continue
         if name == at:
             places.append(value)
-        elif name in known or takes_any:
+        elif name in known:
             named[name] = value
         elif len(places) == i and at is not None and at not in taken:  # by another name
             places.append(value)
+        elif takes_any:
+            named[name] = value
         else:
             raise refused(callee, f" with {name}=")
     return function, tuple(places), named
