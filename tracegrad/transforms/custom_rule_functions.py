@@ -22,7 +22,6 @@ from tracegrad.autograd.function_halves import sums_to
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.tape.grad_mode import enable_grad
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden, tell
@@ -161,10 +160,8 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
 
     def forward(ctx: FunctionCtx, call: _Call, *leaves: Any) -> tuple[Any, ...]:
         args, kwargs = unflatten(call.spec, map(_plain, leaves))
-        with enable_grad():  # what reads a value that is differentiated shows it
-            value, needed = _pair(_natively(rule.forward, *args, **kwargs), name)
+        value, needed = _pair(_natively(rule.forward, *args, **kwargs), name)
         values, call.value = flatten(value)
-        refuse_unseen(values, name)
         call.count = len(values)
         kept, needed_spec = flatten(needed)
         outputs = [_boxed(x) for x in values]
@@ -227,16 +224,6 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
         "_halves": (),  # those of the user's are looked at by `Ruled`
     }
     return type(name, (Function,), members)
-
-
-def refuse_unseen(values: Sequence[Any], name: str) -> None:
-    """Raises where plain arrays gave Tensors with a history: whose, no rule can know."""
-    if any(isinstance(x, Tensor) and x.requires_grad for x in values):
-        raise GradientError(
-            f"{name} reads a value that is being differentiated and is none of its arguments, so "
-            "its gradient would be lost: hand it over as an argument, or pass "
-            "tg.stop_gradient(...) of it if it is to be a constant"
-        )
 
 
 def _conjugate(x: Any) -> Any:

@@ -21,11 +21,11 @@ import numpy as np
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.runtime.thread_state import call
 from tracegrad.traced_scipy.refusals import refused
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled, refuse_unseen
+from tracegrad.transforms.custom_rule_functions import Rule, Ruled
 from tracegrad.transforms.public import value_and_grad
+from tracegrad.user_code.captures import lifted
 from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
-from tracegrad.world.captures import lifted
-from tracegrad.world.scipy_table import solvers
+from tracegrad.world.scipy_table import is_tensor, solvers
 
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args, options)``: the states at all times, ``(len(t), len(y0))``.
@@ -180,7 +180,7 @@ def odeint(func: Any, y0: Any, t: Any, args: Any = (), tfirst: bool = False, **o
         raise refused("scipy.integrate.odeint with full_output=True")
     if not isinstance(args, tuple):
         raise ArgumentError("odeint: further arguments must be in a tuple")
-    function, captured = lifted(func)
+    function, captured = lifted(func, is_tensor)
     right_side = _swapped(function) if tfirst else function
     options = {k: v for k, v in options.items() if k not in ("Dfun", "col_deriv", "printmessg")}
     given = (*args, captured) if captured else args
@@ -221,7 +221,7 @@ def solve_ivp(
     if callable(options.get("jac")) and own:
         jac = options["jac"]
         options["jac"] = _WithArguments(jac, len(own))
-    function, captured = lifted(fun)
+    function, captured = lifted(fun, is_tensor)
     func = _swapped(function)
     given = (*own, captured) if captured else own
     options = {"method": method, **options}
@@ -325,7 +325,7 @@ class _Odeint:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", integrate.ODEintWarning)  # it is raised
             found, information = integrate.odeint(
-                _seen(func), start, times, args, full_output=True, **options
+                func, start, times, args, full_output=True, **options
             )
         if not information["message"].startswith(("Integration successful", "Nothing was done")):
             raise ArithmeticError(f"odeint: {information['message']}")
@@ -367,9 +367,8 @@ class _SolveIvp:
 
         if isinstance(options.get("jac"), _WithArguments):
             options = {**options, "jac": options["jac"].of(args)}
-        right_side = _seen(func)
         found = integrate.solve_ivp(
-            lambda s, y: right_side(y, s, *args),
+            lambda s, y: func(y, s, *args),
             tuple(map(float, span)),
             np.asarray(y0, float),
             t_eval=t_eval,
@@ -490,17 +489,6 @@ class _WithArguments:
         """It as a function of time and state."""
         own = args[: self.count]
         return lambda t, y: self.jac(t, y, *own)
-
-
-def _seen(func: Any) -> Any:
-    """A right side that may not read what is differentiated but by its arguments."""
-
-    def right_side(*args: Any) -> Any:
-        found = func(*args)
-        refuse_unseen(flatten(found)[0], "the right side of a differential equation")
-        return found
-
-    return right_side
 
 
 class _Swapped:

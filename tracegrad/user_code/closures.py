@@ -1,9 +1,9 @@
 """Finds the traced Tensors that a function reads from around it.
 
 A hook may read Tensors of the function that registered it. In a program they have other values on
-every call, so the hook must be handed them: `released` takes them out of its closure and defaults.
-Those that lie deeper (in an object, a list, a global) are refused, for the program would go on
-reading the values of its trace.
+every call, so the hook must be handed them: `released` takes out those that it has captured. Those
+that lie elsewhere (in an object, a global) are refused, for the program would go on reading the
+values of its trace.
 """
 
 from __future__ import annotations
@@ -17,75 +17,21 @@ import numpy as np
 
 from tracegrad.errors import TraceError
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.user_code.captures import taken_out
 
 _LIMIT = 10_000  # objects looked at
 _EMPTY = CellType()
 
 
-class _Hole:
-    """Stands where a traced Tensor was."""
-
-    def __init__(self, position: int) -> None:
-        self.position = position
-
-
-class _Template:
-    """A function without the traced Tensors of its closure and defaults."""
-
-    def __init__(self, function: FunctionType, place: Callable[[Any], Any]) -> None:
-        self.name = function.__name__
-        self.code = function.__code__
-        self.globals = function.__globals__
-        self.cells = [_cell(cell, place) for cell in function.__closure__ or ()]
-        self.defaults = [place(x) for x in function.__defaults__ or ()]
-        self.keywords = {key: place(x) for key, x in (function.__kwdefaults__ or {}).items()}
-
-    def __call__(self, *tensors: Any) -> FunctionType:
-        """The function, reading these Tensors."""
-
-        def filled(x: Any) -> Any:
-            return tensors[x.position] if type(x) is _Hole else x
-
-        cells = tuple(
-            CellType(filled(cell)) if type(cell) is _Hole else cell for cell in self.cells
-        )
-        defaults = tuple(map(filled, self.defaults)) or None
-        function = FunctionType(self.code, self.globals, self.name, defaults, cells)
-        function.__kwdefaults__ = {k: filled(x) for k, x in self.keywords.items()} or None
-        return function
-
-    def rest(self) -> list[Any]:
-        """What is left of the closure and the defaults."""
-        parts = (*self.cells, *self.defaults, *self.keywords.values())
-        return [x for x in parts if type(x) is not _Hole]
-
-
-def _cell(cell: CellType, place: Callable[[Any], Any]) -> Any:
-    """The cell itself, read anew at every call, or a hole."""
-    if cell == _EMPTY:
-        return cell
-    inner = place(cell.cell_contents)
-    return inner if type(inner) is _Hole else cell
-
-
 def released(function: Any, trace: Any, name: str) -> tuple[Callable[..., Any], list[Any]]:
     """The function as something that takes its traced Tensors and gives it; and these Tensors."""
-    found: list[Any] = []
-    if type(function) is not FunctionType:
-        refuse_hidden(function, trace, name)
+    filled, found = taken_out(function, lambda x: is_traced_by(x, trace))
+    refuse_hidden(function if filled is None else filled, trace, name)
+    if filled is None:
         return lambda: function, found
-
-    def place(x: Any) -> Any:
-        if not is_traced_by(x, trace):
-            return x
-        found.append(x)
-        return _Hole(len(found) - 1)
-
-    template = _Template(function, place)
-    tell(function, name)
-    for x in (*template.rest(), *(value for _, value in _globals_read(function))):
-        refuse_hidden(x, trace, name)
-    return (template if found else lambda: function), found
+    for _, value in _globals_read(function):
+        refuse_hidden(value, trace, name)
+    return lambda *tensors: filled(iter(tensors)), found
 
 
 def is_traced_by(x: Any, trace: Any) -> bool:

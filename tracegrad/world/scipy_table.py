@@ -19,6 +19,7 @@ import numpy as np
 
 from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.array_functions import trapezoid
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy import (
     frozen_distributions,
     interpolate,
@@ -30,7 +31,7 @@ from tracegrad.traced_scipy import (
 from tracegrad.traced_scipy import stats as densities
 from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
-from tracegrad.world.captures import captures
+from tracegrad.user_code.captures import taken_out
 
 Table = dict[str, Callable[..., Any]]
 
@@ -42,6 +43,7 @@ __all__ = [
     "is_distribution",
     "is_of_scipy",
     "is_sparse",
+    "is_tensor",
     "name_of",
     "refused",
     "refuses_callback",
@@ -73,11 +75,16 @@ def distributions() -> dict[tuple[str, str], Callable[..., Any]]:
     return densities.table()
 
 
+def is_tensor(x: Any) -> bool:
+    """Whether an object is a Tensor."""
+    return type(x) is Tensor
+
+
 def solves_with_tensors(callee: Any, given: Iterable[Any]) -> bool:
     """Whether a solver of differential equations gets a function that has captured Tensors."""
     module = sys.modules.get("scipy.integrate")
     solver = any(callee is getattr(module, name, None) for name in solvers.call())
-    return solver and any(map(captures, given))
+    return solver and any(taken_out(x, is_tensor)[1] for x in given)
 
 
 def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:

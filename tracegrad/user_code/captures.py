@@ -1,8 +1,8 @@
 """Takes the Tensors out of what a function has captured, to hand them over as arguments.
 
-A right side of a differential equation may read Tensors of the function around it: in its cells and
-defaults, in those of functions that it calls, in the arguments of a `functools.partial`. A solver
-calls it on plain arrays, and its adjoint must know of what it is a function.
+A hook, or the right side of a differential equation, may read Tensors of the function around it: in
+its cells and defaults, in those of functions that it calls, in the arguments of a
+`functools.partial`. What runs it apart from that function hands it other ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import partial
 from types import CellType, FunctionType
 from typing import Any
 
-from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.pytree import flatten, joiner
 
 Filled = Callable[[Iterator[Any]], Any]
@@ -32,28 +31,30 @@ class Lifted:
         return self._filled(iter(captured))(*own)
 
 
-def lifted(function: Any) -> tuple[Any, tuple[Any, ...]]:
+def lifted(function: Any, is_taken: Callable[[Any], bool]) -> tuple[Any, tuple[Any, ...]]:
     """A function that takes a tuple of Tensors behind its arguments, and these; else itself."""
-    captured: list[Any] = []
-    filled = _filled_of(function, captured, frozenset())
+    filled, captured = taken_out(function, is_taken)
     return (function, ()) if filled is None else (Lifted(filled), tuple(captured))
 
 
-def captures(function: Any) -> bool:
-    """Whether a function has captured Tensors."""
-    return bool(lifted(function)[1])
+def taken_out(x: Any, is_taken: Callable[[Any], bool]) -> tuple[Filled | None, list[Any]]:
+    """How to make an object anew, and the Tensors that were taken out of it; None without any."""
+    captured: list[Any] = []
+    return _filled_of(x, is_taken, captured, frozenset()), captured
 
 
-def _filled_of(x: Any, captured: list[Any], around: frozenset[int]) -> Filled | None:
+def _filled_of(
+    x: Any, is_taken: Callable[[Any], bool], captured: list[Any], around: frozenset[int]
+) -> Filled | None:
     """How to make an object anew; None where no Tensor is in it. Adds those in it to `captured`."""
-    if type(x) is Tensor:
+    if is_taken(x):
         captured.append(x)
         return next
     if id(x) in around:
         return None
     parts, make = _taken_apart(x)
     around |= {id(x)}
-    inner = [_filled_of(part, captured, around) for part in parts]
+    inner = [_filled_of(part, is_taken, captured, around) for part in parts]
     if all(filled is None for filled in inner):
         return None
     made = make([filled is None for filled in inner])
