@@ -462,3 +462,10 @@ def test_convolution_of_images_and_by_overlapping_parts(mode):
     x, y = RANDOM.normal(size=(5, 4)), RANDOM.normal(size=(2, 3))
     check(lambda x, y: signal.convolve2d(x, y, mode), x, y)
     check(lambda x, y: signal.oaconvolve(x, y, mode), x, y, rtol=1e-5)
+
+
+def test_what_is_masked_is_masked_once():
+    """The derivative of a function of positive arguments: both choices have the same mask."""
+    gradient = tg.grad(lambda x, s: np.sum(stats.gamma.cdf(x, 2.3, scale=s)))
+    source = gradient.source(np.array([0.2, -0.3]), np.array(1.2))
+    assert source.partition("\n\n\ndef zero_inside(")[0].count("zero_inside(") == 1

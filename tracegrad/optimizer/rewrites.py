@@ -374,6 +374,15 @@ def masked_number(r: Rewriter, call: Call) -> Value | None:
     return r.emit(ufuncs.where, mask, *branches)
 
 
+@on(masking.keep_where, masking.zero_where)
+def masked_twice(r: Rewriter, call: Call) -> Value | None:
+    """zero_where(c, zero_where(c, x)) -> zero_where(c, x)."""
+    mask, x = call.operands
+    inner = r.node(x)
+    again = inner is not None and inner.op is call.op and inner.operands[0] is mask
+    return x if again and same_type(r, x, call.results[0]) else None
+
+
 @on(ufuncs.halve_where)
 def halved_number(r: Rewriter, call: Call) -> Value | None:
     """The same for ties: a number is chosen by ``np.where``."""
@@ -595,6 +604,7 @@ RULES: tuple[Rule, ...] = (
     ones_on_a_diagonal,
     infinite_and_finite,
     either_way,
+    masked_twice,
     masked_number,
     halved_number,
     same_value,

@@ -46,9 +46,10 @@ def _but(outside: Any, logarithm: Any) -> Any:
     return tg.where(outside, -math.inf, logarithm)
 
 
-def _positive(z: Any) -> Any:
-    """Arguments with 1 where formulas for positive ones, and their derivatives, do not hold."""
-    return tg.where(z <= 0.0, 1.0, z)
+def _of_positive(function: Function, z: Any, otherwise: float) -> Any:
+    """A function of positive arguments, which is constant for others; of NaN it is NaN."""
+    outside = z <= 0.0
+    return tg.where(outside, otherwise, function(tg.where(outside, 1.0, z)))
 
 
 def _between(z: Any, inside: Any, below: float, above: float, low: float, high: float) -> Any:
@@ -73,11 +74,11 @@ def _gamma_logpdf(z: Any, a: Any) -> Any:
 
 
 def _gamma_cdf(z: Any, a: Any) -> Any:
-    return tg.where(z <= 0.0, 0.0, gammainc(a, _positive(z)))
+    return _of_positive(lambda z: gammainc(a, z), z, 0.0)
 
 
 def _gamma_sf(z: Any, a: Any) -> Any:
-    return tg.where(z <= 0.0, 1.0, gammaincc(a, _positive(z)))
+    return _of_positive(lambda z: gammaincc(a, z), z, 1.0)
 
 
 def _beta_logpdf(z: Any, a: Any, b: Any) -> Any:
@@ -131,12 +132,11 @@ def _expon_sf(z: Any) -> Any:
 
 
 def _lognorm_logpdf(z: Any, s: Any) -> Any:
-    logarithm = tg.log(_positive(z))
-    return _but(z <= 0.0, _norm_logpdf(logarithm / s) - logarithm - tg.log(s))
+    def density(z: Any) -> Any:
+        logarithm = tg.log(z)
+        return _norm_logpdf(logarithm / s) - logarithm - tg.log(s)
 
-
-def _lognorm_z(z: Any, s: Any) -> Any:
-    return tg.log(_positive(z)) / s
+    return _of_positive(density, z, -math.inf)
 
 
 def _chi2_logpdf(z: Any, df: Any) -> Any:
@@ -185,8 +185,8 @@ CONTINUOUS: dict[str, Standard] = {
     ),
     "lognorm": Standard(
         _lognorm_logpdf,
-        lambda z, s: tg.where(z <= 0.0, 0.0, special.ndtr(_lognorm_z(z, s))),
-        lambda z, s: tg.where(z <= 0.0, 1.0, special.ndtr(-_lognorm_z(z, s))),
+        lambda z, s: _of_positive(lambda z: special.ndtr(tg.log(z) / s), z, 0.0),
+        lambda z, s: _of_positive(lambda z: special.ndtr(-tg.log(z) / s), z, 1.0),
     ),
     "chi2": Standard(
         _chi2_logpdf,
