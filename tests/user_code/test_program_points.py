@@ -657,3 +657,21 @@ def test_of_a_statement_as_long_as_a_table_the_line_is_shown():
     report = f.explain()
     shown = f'test_program_points.py:{line}  "second": lambda x: np.sum(np.exp(x)) if x[1] > 0 else'
     assert shown in report and "third" not in report
+
+
+def test_a_long_statement_is_shown_as_a_whole():
+    """Its parts belong together in the source, whatever lines they stand on."""
+
+    def f(x):
+        return (
+            np.sum(np.sin(x) ** 2)
+            + np.sum(np.cos(x) ** 2)
+            + np.sum(np.tanh(x) ** 2)
+            + np.sum(np.arctan(x) ** 2)
+            + np.sum(np.sinh(x) ** 2)
+            + np.sum(np.cosh(x) ** 2)
+            + np.sum(np.expm1(x) ** 2)
+        )
+
+    source = tg.compile(f).source(np.ones(3))
+    assert source.count("  return (np.sum(np.sin(x) ** 2)") == 1

@@ -210,14 +210,14 @@ def enclosing(source: Source, node: ast.AST, kinds: tuple[type[ast.AST], ...]) -
 
 
 LONGEST = 200
-"""A statement of more characters is not shown as a whole."""
+"""A statement of more characters is not shown for what a lambda in it does."""
 
 
 def statement(site: Syntax, line: int) -> tuple[int, str]:
     """Return the first line of the statement around a site and its text on one line, no block.
 
-    ``line`` is the line of the instruction: for one in a decorator, and in a statement as long as a
-    table of functions, that is the answer.
+    ``line`` is the line of the instruction: for one in a decorator, and in a lambda of a statement
+    as long as a table of functions, that is the answer.
     """
     lines = site.source.lines
     node = enclosing(site.source, site.node, (ast.stmt,))
@@ -231,7 +231,10 @@ def statement(site: Syntax, line: int) -> tuple[int, str]:
     text[-1] = text[-1][: end[1]]
     text[0] = text[0][node.col_offset :]
     whole = _on_one_line(b"\n".join(text).decode())
-    return (node.lineno, whole) if len(whole) <= LONGEST else (line, lines[line - 1].strip())
+    of_a_table = len(whole) > LONGEST and isinstance(
+        enclosing(site.source, site.node, (ast.stmt, ast.Lambda)), ast.Lambda
+    )
+    return (line, lines[line - 1].strip()) if of_a_table else (node.lineno, whole)
 
 
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases", "decorator_list"})
