@@ -11,6 +11,8 @@ array([2., 4.])
 
 from types import ModuleType as _Module
 
+import numpy as _numpy
+
 from tracegrad import autograd, config, errors, fft, linalg, nn, optim, random, special
 from tracegrad.autograd import python_call_batching
 from tracegrad.autograd.engine import backward_source
@@ -21,6 +23,7 @@ from tracegrad.extend import primitive
 from tracegrad.ops.dtypes import DTYPES, get_default_dtype, set_default_dtype
 from tracegrad.random import *  # noqa: F403
 from tracegrad.runtime import malloc
+from tracegrad.runtime.missing_names import missing_names_of as _missing_names_of
 from tracegrad.tape.grad_mode import (
     enable_grad,
     inference_mode,
@@ -87,34 +90,17 @@ __all__ = sorted(
 )
 
 
-_ELSEWHERE = {
-    "jit": "write tg.compile; gradients are compiled without it",
-    "lax": "write for, while and if, which stay what they are in the program; tg.stop_gradient",
-    "tree": "write a comprehension, {k: f(v) for k, v in params.items()}, or jax.tree.map; "
-    "tg.optim has updates of whole pytrees",
-    "remat": "write tg.checkpoint",
-    "make_jaxpr": "f.graph(x) is what was recorded, f.source(x) what runs",
-    "pmap": "JAX lays out arrays, and backend='jax' computes where they lie: the guide on meshes",
-    "debug": "print works in compiled functions",
-    "Array": "arrays are NumPy's, np.ndarray",
-    "numpy": "write import numpy as np; import tracegrad.numpy for code of HIPS autograd",
-    "scipy": "import tracegrad.scipy",
-    "func": "its functions are those of tracegrad itself: tg.grad, tg.vmap, tg.jvp",
-    "utils": "batches are slices of arrays; tg.checkpoint",
-    "save": "np.savez keeps arrays: the guide on saving",
-    "cuda": "x.to('cuda') moves a Tensor",
-    "FloatTensor": "write tg.tensor",
-    "Module": "a model is a class of your own that holds Tensors: the guide on training loops",
-    "DataLoader": "batches are slices of arrays",
-}
-_ELSEWHERE |= {"tree_util": _ELSEWHERE["tree"], "tree_map": _ELSEWHERE["tree"]}
-_ELSEWHERE |= {"device_put": _ELSEWHERE["pmap"], "sharding": _ELSEWHERE["pmap"]}
+def _another_place(name: str) -> str:
+    """Where a name is that is not here: in a module of tracegrad, on a Tensor, in NumPy."""
+    for module in (linalg, nn, special):
+        if name in module.__all__:
+            return f"it is {module.__name__.replace('tracegrad', 'tg')}.{name}"
+    if hasattr(Tensor, name):
+        return f"a Tensor has it, x.{name}" + "(...)" * callable(getattr(Tensor, name))
+    return f"NumPy has it, np.{name}" if name in _numpy.__all__ else ""
 
 
-def __getattr__(name: str) -> object:
-    """Says what stands for a name of JAX or PyTorch; nothing is found that is not there."""
-    instead = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-    raise AttributeError(f"module 'tracegrad' has no attribute {name!r}{instead}")
+__getattr__ = _missing_names_of(__name__, _another_place)
 
 
 def __dir__() -> "list[str]":

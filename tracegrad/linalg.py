@@ -23,6 +23,7 @@ from tracegrad.ops.linear_algebra.matrix_norms import *
 from tracegrad.ops.linear_algebra.solving import *
 from tracegrad.ops.linear_algebra.vector_norms import vector_norm
 from tracegrad.ops.shape.reshaping import matrix_transpose
+from tracegrad.runtime.missing_names import missing_names_of
 from tracegrad.tensors.public_functions import function_of
 from tracegrad.values.dispatch import ndim_of
 
@@ -65,6 +66,8 @@ def _last_two(name: str, x: Any) -> tuple[int, int]:
         raise ShapeError(f"{name}: a matrix has two axes, this array has {ndim}")
     return ndim - 2, ndim - 1
 
+
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "LinAlgError",

@@ -32,6 +32,7 @@ from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import softmax as soft
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.ops.type_rules import Operands, of_bfloat16
+from tracegrad.runtime.missing_names import missing_names_of
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}
@@ -316,6 +317,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     """``log(softmax(x))``, exact where the softmax underflows."""
     return soft.log_softmax(x, axis)
 
+
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "betainc",

@@ -6,10 +6,12 @@ Edited files are taken back by `tg.load`, whose `verify` must name the statement
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import inspect
 import itertools
 import re
+import runpy
 import subprocess
 import sys
 from collections import OrderedDict, namedtuple
@@ -831,6 +833,29 @@ def test_a_function_that_cannot_be_imported_is_asked_for(tmp_path):
     with pytest.raises(ArgumentError, match="which cannot be imported: pass it"):
         tg.load(path).verify(np.ones(2))
     assert tg.load(path, lambda x: x.sum()).verify(np.ones(2))
+
+
+class Scaled:
+    def __call__(self, x):
+        return 3.0 * x
+
+
+@pytest.mark.parametrize(
+    ("function", "file", "name"),
+    [
+        (lambda x: x * x, "slope", "slope"),
+        (lambda x: x * x, "my-slope", "function"),
+        (lambda x: x * x, "class", "function"),
+        (functools.partial(lambda x: x * x), "slope", "slope"),
+        (Scaled(), "slope", "Scaled"),
+    ],
+)
+def test_a_lambda_is_called_as_its_file(function, file, name, tmp_path):
+    slope = tg.grad(function)
+    path = slope.export(tmp_path / f"{file}.py", 2.0)
+    exported = runpy.run_path(str(path))
+    assert exported[name](2.0) == slope(2.0) and exported["__tracegrad__"]["exported"] == name
+    assert path.read_text().startswith(f'"""Gradient in x of {name}')
 
 
 # -- where --------------------------------------------------------------------------------------

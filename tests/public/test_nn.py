@@ -808,24 +808,3 @@ def test_every_function_says_what_it_does():
     for name in nn.__all__:
         member = getattr(nn, name)
         assert inspect.getdoc(member), name
-
-
-# -- names of PyTorch's that are not here --------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "module, name, words",
-    [
-        (nn, "Module", "a class of your own"),
-        (nn, "CrossEntropyLoss", "are functions"),
-        (nn, "functional", "tracegrad.nn itself"),
-        (nn, "swish", "'swish'$"),
-        (tg.optim, "lr_scheduler", "CosineLR"),
-        (tg.optim, "OneCycleLR", "CosineLR"),
-        (tg.optim, "LBFGS", "'LBFGS'$"),
-    ],
-)
-def test_a_name_that_is_not_here_says_what_is(module: Any, name: str, words: str) -> None:
-    assert not hasattr(module, name) and name not in dir(module)
-    with pytest.raises(AttributeError, match=words):
-        getattr(module, name)

@@ -6,6 +6,7 @@ from tracegrad.autograd.function import Function, FunctionCtx, once_differentiab
 from tracegrad.autograd.functional import backward, grad
 from tracegrad.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tracegrad.autograd.variable import Variable
+from tracegrad.runtime.missing_names import missing_names_of
 from tracegrad.tape.grad_mode import (
     enable_grad,
     inference_mode,
@@ -13,6 +14,8 @@ from tracegrad.tape.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "Function",

@@ -12,7 +12,7 @@ from codegen.ir import Frame, Graph, Value
 from codegen.sizes import as_python, equality_as_python
 from codegen.types import kind
 from tracegrad.arguments.argument_changes import ArgumentStore
-from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.arguments.signature import Arguments, Leaf, name_of
 from tracegrad.compiled.traced_run import code_of
 from tracegrad.config.compile_mode import Mode
 from tracegrad.tracing.outputs import Transform
@@ -40,7 +40,7 @@ def empty_graph(
     stems = [value.origin.name or "constant" for value in tree.captured]
     captures = tuple(_unique([*parameters, *stems])[len(parameters) :])
     made = [not world.is_outside(holder) for holder in holders]
-    name = _identifier(getattr(function, "__name__", "function"))
+    name = _identifier(name_of(function))
     suffix = "" if transform.kind == "compile" else f"_{transform.kind}"
     return Graph(
         name=name + suffix,
@@ -144,7 +144,7 @@ def title(function: Any, transform: Transform, arguments: Arguments, part: str =
     """What a program is, or its forward or backward alone."""
     code = code_of(function)
     where = f" ({basename(code.co_filename)}:{code.co_firstlineno})" if code is not None else ""
-    name = getattr(function, "__name__", "function")
+    name = name_of(function)
     names = ", ".join(arguments.parameters[p] for p in transform.positions)
     match part:
         case "forward":

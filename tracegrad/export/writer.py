@@ -182,8 +182,8 @@ class _File:
         self.generators: list[str] = []  # in the order in which the program names them
         self.read: list[str] = []  # the statements that read those
         self.functions: dict[str, str] = {}
-        stem = name_of(callee.function)
-        self.name = stem if stem.isidentifier() and not iskeyword(stem) else "function"
+        names = (name_of(callee.function), place.stem, "function")  # a lambda's is the file's
+        self.name = next(name for name in names if name.isidentifier() and not iskeyword(name))
         graph = version.program.graph
         self.names = Names({self.name, "np", "jax", "jnp", "Path", *graph.frame.parameters})
         self.names.reserved |= set(callee.signature.parameters)

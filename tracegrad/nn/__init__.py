@@ -41,21 +41,9 @@ from tracegrad.nn.losses import (
 )
 from tracegrad.nn.norms import batch_norm, group_norm, layer_norm, rms_norm
 from tracegrad.nn.pooling import avg_pool2d, max_pool2d
+from tracegrad.runtime.missing_names import missing_names_of
 
-
-def __getattr__(name: str) -> object:
-    """Says where what PyTorch's users look for is; nothing is found that is not there."""
-    instead = ""
-    if name == "functional":
-        instead = ": its functions are those of tracegrad.nn itself"
-    elif name[:1].isupper():
-        instead = (
-            ": layers and losses are functions (nn.linear, nn.cross_entropy), and a model is a "
-            "class of your own that holds Tensors and lists them in parameters(), as the guide on "
-            "training loops shows"
-        )
-    raise AttributeError(f"module 'tracegrad.nn' has no attribute {name!r}{instead}")
-
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "avg_pool2d",

@@ -18,16 +18,9 @@ from tracegrad.optim.schedules import (
     step_decay,
 )
 from tracegrad.optim.update_rules import SettingError
+from tracegrad.runtime.missing_names import missing_names_of
 
-
-def __getattr__(name: str) -> object:
-    """Says where what PyTorch's users look for is; nothing is found that is not there."""
-    schedules = name.endswith("LR") or name == "lr_scheduler"
-    instead = ": schedules are CosineLR, LinearWarmup and StepLR of tracegrad.optim itself"
-    raise AttributeError(
-        f"module 'tracegrad.optim' has no attribute {name!r}{instead if schedules else ''}"
-    )
-
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "SGD",

@@ -25,6 +25,7 @@ from tracegrad.ops.shape.creation import shape_tuple
 from tracegrad.ops.shape.reshaping import astype, length_of, one_axis, sizes_of
 from tracegrad.ops.shape.selection import take
 from tracegrad.random.key_generator import KeyGenerator as KeyGenerator
+from tracegrad.runtime.missing_names import missing_names_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
 
@@ -354,14 +355,7 @@ def _tensor(tensor: Any, requires_grad: bool, device: Any) -> Any:
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def __getattr__(name: str) -> object:
-    """Says what stands for the keys of JAX; nothing is found that is not there."""
-    keys = name in ("PRNGKey", "key", "split", "fold_in")
-    instead = ": tg.random.Generator(seed) moves on at each draw; KeyGenerator draws by JAX's keys"
-    raise AttributeError(
-        f"module 'tracegrad.random' has no attribute {name!r}{instead if keys else ''}"
-    )
-
+__getattr__ = missing_names_of(__name__)
 
 __all__ = [
     "manual_seed",
