@@ -48,6 +48,18 @@ class primitive(Ruled):
 
     It runs on plain arrays, and as a call by name in generated source. Arguments that are given by
     name have no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> from tracegrad.extend import defvjp
+    >>> @tg.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> defvjp(cube, lambda ans, x: lambda g: g * 3.0 * x**2)
+    >>> tg.grad(cube)(2.0)
+    np.float64(12.0)
     """
 
     missing = "give it with defvjp(f, ...) or defjvp(f, ...)"

@@ -1,5 +1,8 @@
 """A line ``::: tracegrad.grad`` of a page enters; what ``help`` says of it leaves as Markdown.
 
+``::: tracegrad.nn.*`` is every public function and class of a module, in the order of the alphabet,
+``::: tracegrad.* of ops.shape ops.signal`` those that stand in these packages. Names of one
+function are one entry.
 Most functions are made from tables, so objects are asked, and no file is parsed; only what a
 module says below its variables (``tracegrad.config``) stands in the file alone.
 """
@@ -16,6 +19,8 @@ from types import ModuleType
 from typing import Any
 
 ASKED = re.compile(r"^::: (tracegrad\.[\w.]+)$", re.MULTILINE)
+ALL_OF = re.compile(r"^::: (tracegrad(?:\.\w+)*)\.\*(?: of ([\w. ]+))?$", re.MULTILINE)
+MADE_FROM_RECORDS = "ops.elementwise"
 EXAMPLE = re.compile(r"^>>> .*(?:\n.*\S.*)*", re.MULTILINE)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n((?:(?: {4}.*)?\n)*(?: {4}.*))", re.MULTILINE)
@@ -24,14 +29,51 @@ NAMES = re.compile(r"^(\w+(?:, \w+)*)\n((?: {4}.*\n)* {4}.*)", re.MULTILINE)
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The text of a page with what it asks for."""
-    return ASKED.sub(lambda found: "\n".join(described(found[1])), markdown)
+    each = ALL_OF.sub(lambda found: "\n\n".join(entries(found[1], found[2])), markdown)
+    return ASKED.sub(lambda found: "\n".join(described(found[1])), each)
+
+
+def entries(module: str, packages: str | None) -> list[str]:
+    """A line for each public function and class of a module, or of these packages in it."""
+    members = vars(importlib.import_module(module))
+    public = {
+        name: members[name] for name in sorted(members["__all__"]) if has_an_entry(members[name])
+    }
+    first = {id(value): name for name, value in reversed(public.items())}
+    return [
+        f"::: {module}.{name}"
+        for name, value in public.items()
+        if first[id(value)] == name and (packages is None or home(value) in packages.split())
+    ]
+
+
+def has_an_entry(value: Any) -> bool:
+    """Whether it is a function or a class of tracegrad."""
+    return callable(value) and getattr(value, "__module__", "").startswith("tracegrad")
+
+
+def home(value: Any) -> str:
+    """The package that an object stands in; functions of op records are made in none."""
+    path = value.__module__.removeprefix("tracegrad").removeprefix(".")
+    return ".".join(path.split(".")[:2]) if path else MADE_FROM_RECORDS
+
+
+def names_of(path: str) -> list[str]:
+    """How an object may be called: its name, and its others in that module and in tracegrad."""
+    module = path.rpartition(".")[0]
+    found = {path.replace("tracegrad", "tg", 1): None}
+    for place in (module, "tracegrad"):
+        members = vars(importlib.import_module(place))
+        same = [n for n in members.get("__all__", ()) if members[n] is named(path)]
+        found |= {f"{place.replace('tracegrad', 'tg', 1)}.{other}": None for other in same}
+    return list(found)
 
 
 def described(path: str) -> Iterator[str]:
     """The heading, the signature and the docstring of an object, then what it has."""
     value = named(path)
-    called = path.replace("tracegrad", "tg", 1)
-    yield f"## {called}\n"
+    called, *_ = every = names_of(path)
+    yield f"## {', '.join(every)}\n"
     if callable(value):
         yield f"```python\n{call(called, value)}\n```\n"
     yield paragraphs(inspect.getdoc(value) or "")

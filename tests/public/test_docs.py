@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from test_public_functions import MODULES as public_modules
 
 import tracegrad as tg
 from tracegrad import errors
@@ -367,12 +368,21 @@ def test_every_page_is_in_the_menu():
 
 def test_the_reference_has_every_public_name(reference):
     pages = (ROOT / "docs" / "reference").glob("*.md")
-    asked = {path for page in pages for path in reference.ASKED.findall(page.read_text("utf-8"))}
-    for module in (tg.nn, tg.optim, tg.special):
-        assert {f"{module.__name__}.{key}" for key in module.__all__} <= asked
-    for path in asked:
-        said = "\n".join(reference.described(path))
-        assert inspect.getdoc(reference.named(path)).splitlines()[0] in said, path
+    text = "\n".join(reference.on_page_markdown(page.read_text("utf-8")) for page in pages)
+    assert "\n:::" not in text
+    headings = re.findall(
+        r"^##+ (tg\.[^\n]+)\n\n(?:```python\n(.+?)```\n)?", text, re.MULTILINE | re.DOTALL
+    )
+    shown = {name for names, _ in headings for name in names.split(", ")}
+    for names, called in headings:
+        assert not called or called.startswith(names.split(", ")[0] + "("), names
+    for prefix, module in public_modules.items():
+        dotted = f"tg.{prefix}." if prefix else "tg."
+        for key in getattr(module, "__all__", dir(module)):
+            value = getattr(module, key)
+            if reference.has_an_entry(value) and not key.startswith("_"):
+                assert dotted + key in shown
+                assert inspect.getdoc(value).splitlines()[0] in text, key
 
 
 def test_the_reference_shows_signature_sections_and_examples(reference):

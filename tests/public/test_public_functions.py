@@ -75,6 +75,24 @@ def test_it_is_a_function_that_tells_what_it_does(name):
     assert result.failed == 0
 
 
+CLASSES = {
+    f"{prefix}.{name}".lstrip("."): getattr(module, name)
+    for prefix, module in MODULES.items()
+    for name in getattr(module, "__all__", ())
+    if isinstance(getattr(module, name), type)
+    and getattr(module, name).__module__.startswith("tracegrad")
+    and not issubclass(getattr(module, name), Exception)  # docs/errors.md shows how they come
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_tells_what_it_is_and_shows_it(name):
+    said = inspect.getdoc(CLASSES[name])
+    asked = doctest.DocTestParser().get_doctest(said, {}, name, name, 0)
+    assert asked.examples
+    assert doctest.DocTestRunner(verbose=False).run(asked).failed == 0
+
+
 def test_each_example_is_of_one_function():
     functions = [functools.reduce(getattr, name.split("."), tg) for name in EXAMPLES]
     assert len({id(function) for function in functions}) == len(EXAMPLES)

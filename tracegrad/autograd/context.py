@@ -28,6 +28,25 @@ class FunctionCtx:
 
     Saved Tensors that are arguments or outputs are known by their place: so that gradients of
     gradients flow through them, and so that a context and an output do not hold each other.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> class Scaled(tg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         ctx.save_for_backward(x)
+    ...         return x * factor
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * ctx.factor, None
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> Scaled.apply(x, 3.0).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
     """
 
     materialize_grads = True

@@ -21,6 +21,19 @@ class Optimizer:
     ``param_groups`` is a list of dicts: ``"params"``, a list of leaf Tensors, and the settings with
     which they are updated, which may be changed between steps. ``state`` holds what the rule keeps
     of each Tensor.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> w, b = tg.ones(2, requires_grad=True), tg.zeros(1, requires_grad=True)
+    >>> opt = tg.optim.SGD([{"params": [w], "lr": 0.1}, {"params": [b]}], lr=1.0)
+    >>> isinstance(opt, tg.optim.Optimizer), [group["lr"] for group in opt.param_groups]
+    (True, [0.1, 1.0])
+    >>> (w.sum() + b.sum()).backward()
+    >>> opt.step()
+    >>> w.detach(), b.detach()
+    (tensor([0.9000, 0.9000]), tensor([-1.]))
+    >>> opt.zero_grad()
     """
 
     rule: ClassVar[Rule]
@@ -183,7 +196,18 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps by running averages of the gradient and its square (Kingma and Ba, 2015)."""
+    """Steps by running averages of the gradient and its square (Kingma and Ba, 2015).
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([2.0, 4.0], requires_grad=True)
+    >>> opt = tg.optim.Adam([x], lr=0.5)
+    >>> (x * x).sum().backward()
+    >>> opt.step()
+    >>> x.detach()
+    tensor([1.5000, 3.5000])
+    """
 
     rule = RULES["Adam"]
 
@@ -210,7 +234,18 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay acts on the parameter, not through the averages."""
+    """Adam whose weight decay acts on the parameter, not through the averages.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([2.0, 4.0], requires_grad=True)
+    >>> opt = tg.optim.AdamW([x], lr=0.5, weight_decay=0.1)
+    >>> (x * x).sum().backward()
+    >>> opt.step()
+    >>> x.detach()
+    tensor([1.4000, 3.3000])
+    """
 
     rule = RULES["AdamW"]
 
@@ -229,7 +264,18 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps divided by a running root mean square of the gradient (Hinton, 2012)."""
+    """Steps divided by a running root mean square of the gradient (Hinton, 2012).
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([2.0, 4.0], requires_grad=True)
+    >>> opt = tg.optim.RMSprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> opt.step()
+    >>> x.detach()
+    tensor([1.0000, 3.0000])
+    """
 
     rule = RULES["RMSprop"]
 
