@@ -29,6 +29,7 @@ import unicodedata
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from test_public_functions import MODULES as public_modules
@@ -357,6 +358,30 @@ def reference():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.slow
+def test_a_site_is_built_that_loads_nothing_from_elsewhere(tmp_path):
+    """Its links lead somewhere, too: to files of the site, and to headings and ids in them."""
+    pytest.importorskip("material")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir"]
+    done = subprocess.run([*command, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "404.html").unlink()  # of a server, at whose root the site stands
+    pages = {page: page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")}
+    assert len(pages) == len(PAGES) - 1 and (tmp_path / "search" / "search_index.js").is_file()
+    ids = {page: set(re.findall(r'\bid="?([^"\s>]+)', text)) for page, text in pages.items()}
+    for page, text in pages.items():
+        loaded = re.findall(r'<(?:script|img|source)[^>]*\b(?:src|srcset)="?([^"\s>]+)', text)
+        loaded += re.findall(r'<link rel="?(?:stylesheet|icon)[^>]*\bhref="?([^"\s>]+)', text)
+        assert loaded and not [link for link in loaded if "//" in link or link.startswith("/")]
+        for link in {*loaded, *re.findall(r'<a [^>]*\bhref="?([^"\s>]+)', text)}:
+            path, _, anchor = link.partition("#")
+            if re.match(r"https?:|mailto:", link):
+                continue
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not anchor or unquote(anchor) in ids[target], f"{page.name}: {link}"
 
 
 def test_every_page_is_in_the_menu():
