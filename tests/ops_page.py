@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
+from doctest import DocTestParser, DocTestRunner
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy_cases import OPERANDS, STATEMENTS, calls, flat, function_of, used
@@ -30,7 +33,7 @@ from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors import array_functions
-from tracegrad.tensors.public_functions import RECORDS
+from tracegrad.tensors.public_functions import RECORDS, SHOWN, results_of, told_dtypes
 
 PAGE = Path(__file__).parent.parent / "docs" / "ops.md"
 
@@ -40,16 +43,29 @@ Made by `python tests/ops_page.py` from the op table, the namespace and the test
 while it is not up to date.
 
 A *function* is what you call, an *op* one record of the table (`tracegrad/ops`). Both targets take
-every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling. *Gradient*
-says whether results carry one: **yes**; **zero** where the derivative is 0 wherever it exists
-(counts, places, comparisons, rounding). It is the same in both targets, because the derivative rule
-is one and is spelled in each. **As its ops**: not observed in a call of `tests/numpy_cases.py`; the
-ops are those that the function's code names, operators aside.
+every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling.
 
 ## Functions
 
-| function | what it gives | ops | gradient | tests |
-| --- | --- | --- | --- | --- |
+*Dtypes* are those of results: `float32` says that float32 gives float32. Where no rule of an op
+tells them, they were observed in the example of the function's docstring, in which Python's numbers
+and lists count as float64. *Gradient* says whether results carry one: **yes**; **zero**
+where the derivative is 0 wherever it exists (counts, places, comparisons, rounding). It is the same
+in both targets, because the derivative rule is one and is spelled in each.
+
+| function | what it gives | dtypes | gradient |
+| --- | --- | --- | --- |
+"""
+
+TESTS_INTRODUCTION = """
+## What functions are made of
+
+The ops that a function calls, and the tests that call it, with the number of calls. **As its ops**
+above: not observed in a call of `tests/numpy_cases.py`; the ops are those that the function's code
+names, operators aside.
+
+| function | ops | tests |
+| --- | --- | --- |
 """
 
 OPS_INTRODUCTION = """
@@ -69,6 +85,9 @@ one**, a loop over the examples in the source (in JAX source a `jax.vmap`).
 | --- | --- | --- | --- | --- | --- |
 """
 
+
+WHOLE = ("bool", "int64")
+"""Dtypes that have no nan and no infinity."""
 
 EXTENSIONS = ("linalg", "fft", "special", "nn")
 """Namespaces beside the main one, as far as they are there."""
@@ -186,7 +205,76 @@ def over_a_batch(op: OpRecord) -> str:
     return "as it is" if rule is elementwise else "by a rule"
 
 
-def function_rows() -> Iterator[str]:
+# -- dtypes -------------------------------------------------------------------------------------
+
+
+def dtypes(function: Any) -> str:
+    """Of which dtypes results are; observed in the docstring's example where no rule tells it."""
+    if function in RECORDS:
+        return told_dtypes(results_of(RECORDS[function]))
+    *_, (args, kwargs) = calls_in_example(function) or [((), {})]
+    given = [plain(x) for x in flat([*args, *kwargs.values()]) if is_array(x)]
+    kinds = "fc" if any(x.dtype.kind in "fc" for x in given) else "biu"
+    results: dict[str, str | None] = {}
+    for dtype in SHOWN if given else ():
+        if dtype in WHOLE and not all(np.isfinite(x).all() for x in given):
+            continue
+        try:
+            result = function(*cast_to(dtype, kinds, args), **cast_to(dtype, kinds, kwargs))
+        except TypeError:
+            results[dtype] = None
+        except (ValueError, ArithmeticError):  # what the numbers are as whole ones does not fit
+            continue
+        else:
+            found = [x.dtype.name for x in flat(result) if hasattr(x, "dtype")]
+            results |= dict.fromkeys([dtype], found[0]) if found else {}
+    return told_dtypes(results)
+
+
+def calls_in_example(function: Any) -> list[tuple[Any, Any]]:
+    """The arguments with which the docstring's example calls the function, by any of its names."""
+    seen: list[tuple[Any, Any]] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        seen.append((args, kwargs))
+        return function(*args, **kwargs)
+
+    example = DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None)
+    with ExitStack() as stack:
+        for module in (tg, tg.linalg, tg.fft, tg.special, tg.nn):
+            for name in [name for name, value in vars(module).items() if value is function]:
+                stack.enter_context(patch.object(module, name, call))
+        DocTestRunner(verbose=False).run(example, out=lambda text: None, clear_globs=False)
+    return seen
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray | tg.Tensor)
+
+
+def plain(x: Any) -> Any:
+    """The NumPy array of a Tensor."""
+    return x.detach().numpy() if isinstance(x, tg.Tensor) else x
+
+
+def cast_to(dtype: str, kinds: str, tree: Any) -> Any:
+    """The arguments with arrays of some kinds in another dtype."""
+    if isinstance(tree, dict):
+        return {key: cast_to(dtype, kinds, value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(cast_to(dtype, kinds, value) for value in tree)
+    if not is_array(tree) or tree.dtype.kind not in kinds:
+        return tree
+    array = plain(tree)
+    cast = (array if dtype == "complex128" else array.real).astype(dtype)
+    return tg.tensor(cast) if isinstance(tree, tg.Tensor) else cast
+
+
+# -- functions ----------------------------------------------------------------------------------
+
+
+def function_rows() -> Iterator[tuple[str, str]]:
+    """For each function what users read, and what it is made of."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         ops, gradient, count = observed()
@@ -203,7 +291,10 @@ def function_rows() -> Iterator[str]:
             made, kind = ", ".join(sorted(records_in(function))) or "see its code", "as its ops"
             tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])
         said = summary(function).replace("|", "&#124;")
-        yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
+        yield (
+            f"| `{name}` | {said} | {dtypes(function)} | {kind} |",
+            f"| `{name}` | {made} | {', '.join(tests)} |",
+        )
 
 
 def records_in(function: Any, seen: set[int] | None = None) -> set[str]:
@@ -250,8 +341,9 @@ def op_rows() -> Iterator[str]:
 
 def page() -> str:
     """The whole page."""
-    rows, ops = "\n".join(function_rows()), "\n".join(op_rows())
-    return f"{INTRODUCTION}{rows}\n{OPS_INTRODUCTION}{ops}\n"
+    read, made = map("\n".join, zip(*function_rows()))
+    ops = "\n".join(op_rows())
+    return f"{INTRODUCTION}{read}\n{TESTS_INTRODUCTION}{made}\n{OPS_INTRODUCTION}{ops}\n"
 
 
 if __name__ == "__main__":

@@ -804,6 +804,13 @@ def test_orthogonal_and_constant_initialisers():
         nn.init.kaiming_normal((3, 3), nonlinearity="swish")
 
 
+def test_rms_norm_knows_the_spacing_of_every_dtype():
+    for dtype in ("float16", "float32", "float64", "complex64", "complex128"):
+        x = np.full((2, 3), 1e-4, dtype)
+        assert nn.rms_norm(x, 3).dtype == dtype
+        assert_close(nn.rms_norm(x, 3), nn.rms_norm(x, 3, eps=np.finfo(dtype).eps), 0.0)
+
+
 def test_every_function_says_what_it_does():
     for name in nn.__all__:
         member = getattr(nn, name)

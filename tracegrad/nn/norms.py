@@ -20,7 +20,9 @@ from tracegrad.ops.shape.creation import count
 from tracegrad.ops.shape.reshaping import expand_axes, length_of, one_or_many, reshape_to, sizes_of
 from tracegrad.values.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 
-EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+EPSILON = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+EPSILON |= {"complex64": EPSILON["float32"], "complex128": EPSILON["float64"]}
+"""The spacing of a dtype at 1."""
 
 
 def layer_norm(

@@ -7,7 +7,7 @@ wrapped and asked about as any function can. Derivative rules and passes go on c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import cleandoc
 from textwrap import fill
 from types import FunctionType
@@ -77,26 +77,34 @@ WIDTH = 88
 def _docstring(record: OpRecord) -> str:
     shapes = SHAPES[len(record.operands)] if Trait.ELEMENTWISE in record.traits else ""
     gradient = "" if record.differentiable else "Results carry no gradient."
-    told = " ".join(filter(None, [shapes, _dtypes(record), gradient]))
+    dtypes = f"Dtypes: {told_dtypes(results_of(record))}."
+    told = " ".join(filter(None, [shapes, dtypes, gradient]))
     return f"{cleandoc(record.doc)}\n\n{fill(told, WIDTH, break_long_words=False)}"
 
 
-def _dtypes(record: OpRecord) -> str:
-    """``Dtypes: float32, float64; int64 gives float64.`` and those that the op refuses."""
-    kept: list[str] = []
-    refused: list[str] = []
-    given: dict[str, list[str]] = {}
+def results_of(record: OpRecord) -> dict[str, str | None]:
+    """By the dtype of its operands that of the result; None is a TypeError."""
+    results: dict[str, str | None] = {}
     for dtype in SHOWN:
         operands = [ArrayType(dtype, (2, 2))] * len(record.operands)
         try:
-            result = cast("ArrayType", record.infer(Sizes(), *operands)).dtype
+            results[dtype] = cast("ArrayType", record.infer(Sizes(), *operands)).dtype
         except TypeError:
-            refused.append(dtype)
-        else:
-            (kept if result == dtype else given.setdefault(result, [])).append(dtype)
+            results[dtype] = None
+    return results
+
+
+def told_dtypes(results: Mapping[str, str | None]) -> str:
+    """``float32, float64; int64 gives float64``, and ``. TypeError for bool``."""
+    by_result: dict[str | None, list[str]] = {}
+    for dtype, result in results.items():
+        by_result.setdefault(result, []).append(dtype)
+    kept = [dtype for dtype, result in results.items() if dtype == result]
+    refused = by_result.pop(None, [])
     changed = [
-        f"{', '.join(dtypes)} {'give' if len(dtypes) > 1 else 'gives'} {result}"
-        for result, dtypes in given.items()
+        f"{', '.join(others)} {'give' if len(others) > 1 else 'gives'} {result}"
+        for result, dtypes in by_result.items()
+        if (others := [dtype for dtype in dtypes if dtype != result])
     ]
-    error = f" TypeError for {', '.join(refused)}." if refused else ""
-    return f"Dtypes: {'; '.join(filter(None, [', '.join(kept), *changed]))}.{error}"
+    told = "; ".join(filter(None, [", ".join(kept), *changed]))
+    return ". ".join(filter(None, [told, refused and f"TypeError for {', '.join(refused)}"]))
