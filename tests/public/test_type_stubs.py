@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -62,6 +63,28 @@ def test_mypy_takes_a_typed_script_and_finds_mistakes(tmp_path):
         for number, line in enumerate(lines, 1)
         if "  # " in line
     }, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_pyright_takes_a_typed_script_and_finds_mistakes(tmp_path):
+    settings = {
+        "typeCheckingMode": "strict",
+        "include": [str(SCRIPT), str(MISTAKES)],
+        "extraPaths": [str(type_stubs.ROOT)],
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--project", str(tmp_path)]
+    command += ["--pythonpath", sys.executable]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = json.loads(done.stdout)["generalDiagnostics"]
+    found = {(Path(one["file"]).name, one["range"]["start"]["line"]) for one in told}
+    lines = MISTAKES.read_text(encoding="utf-8").splitlines()
+    of_mypy = "tg.config.backend = 3"  # pyright does not compare types of a module's variables
+    assert found == {
+        (MISTAKES.name, number)
+        for number, line in enumerate(lines)
+        if "  # " in line and not line.startswith(of_mypy)
+    }, done.stdout
 
 
 def test_the_typed_script_runs(capsys):

@@ -107,4 +107,5 @@ def told_dtypes(results: Mapping[str, str | None]) -> str:
         if (others := [dtype for dtype in dtypes if dtype != result])
     ]
     told = "; ".join(filter(None, [", ".join(kept), *changed]))
-    return ". ".join(filter(None, [told, refused and f"TypeError for {', '.join(refused)}"]))
+    error = f"TypeError for {', '.join(refused)}" if refused else ""
+    return ". ".join(filter(None, [told, error]))
