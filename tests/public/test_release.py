@@ -1,8 +1,8 @@
 """What users install enters: built from this tree, installed elsewhere, it runs the first page.
 
 With ``--long`` a wheel is built from the source distribution and installed into an empty
-environment, for which pip must reach a package index: once with the newest NumPy, once with the
-oldest that is supported.
+environment, for which pip must reach a package index: with the newest NumPy for every Python at
+hand, with the oldest that is supported for this one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
+from pathlib import Path
 
 import pytest
 from test_docs import PAGES, ROOT, blocks
@@ -60,7 +60,27 @@ def without_empty_lines(text):
     return re.sub(r"\n{2,}", "\n", text)
 
 
-def installed(numpy, folder):
+def pythons():
+    """The supported interpreters at hand, on the path or of pyenv: one of each version."""
+    oldest, next_ = map(
+        int, re.search(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
+    )
+    of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for minor in range(oldest, next_):
+        on_path = filter(None, [shutil.which(f"python3.{minor}")])
+        for python in (*on_path, *sorted(of_pyenv.glob(f"3.{minor}.*/bin/python"))):
+            command = [python, "-c", "import ensurepip, sys, venv; print(sys.version_info.minor)"]
+            said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+            if said.strip() == str(minor):
+                yield minor, python
+                break
+
+
+HERE = sys.version_info.minor
+AT_HAND = {HERE: sys.executable} | {minor: python for minor, python in pythons() if minor != HERE}
+
+
+def installed(numpy, python, folder):
     """The interpreter of an empty environment, into which the wheel is installed."""
     run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
     (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
@@ -75,20 +95,27 @@ def installed(numpy, folder):
         assert not [name for name in names if "__pycache__" in name]
         assert inside >= TYPES and {*names} >= TYPES
     assert tg.__version__ in wheel.name and tg.__version__ in source.name
-    venv.create(folder / "venv", with_pip=True)
+    run(python, "-m", "venv", folder / "venv", cwd=folder)
     python = folder / "venv" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", wheel, numpy, cwd=folder)
     return python
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("numpy", ["here", "numpy", "numpy==2.0.*"])
-def test_the_first_quarter_of_an_hour_elsewhere(numpy, tmp_path):
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(
+    ("numpy", "minor"),
+    [
+        ("here", HERE),
+        *[("numpy", minor) for minor in AT_HAND],
+        *[("numpy==2.0.*", minor) for minor in sorted(AT_HAND) if minor <= 12][:1],  # its newest
+    ],
+)
+def test_the_first_quarter_of_an_hour_elsewhere(numpy, minor, tmp_path):
     if numpy == "here":
         python, where = sys.executable, {"PYTHONPATH": str(ROOT)}
     else:
-        python, where = installed(numpy, tmp_path), {}
+        python, where = installed(numpy, AT_HAND[minor], tmp_path), {}
     shown = typed(PAGE, tmp_path)
     printed = run(python, "typed.py", cwd=tmp_path, **where)
     assert without_empty_lines(printed) == without_empty_lines(shown)
