@@ -351,3 +351,29 @@ def test_a_screenshot_of_the_report(pages, name, tmp_path, request):
         images = pytest.importorskip("PIL.Image", reason="Pillow makes the screenshots small")
         IMAGES.mkdir(exist_ok=True)
         images.open(shot).convert("RGB").quantize(160).save(IMAGES / f"{name}.png", optimize=True)
+
+
+def test_a_compiled_function_says_how_often_it_was_compiled(monkeypatch):
+    slope = tg.grad(lambda x, n=1: n * x if x > 0 else -x)
+    assert repr(slope) == "<tracegrad.grad of <lambda>, not compiled yet>"
+    slope(1.0), slope(2.0)
+    assert repr(slope) == "<tracegrad.grad of <lambda>, compiled once>"
+    slope(-1.0)
+    assert repr(slope) == "<tracegrad.grad of <lambda>, compiled 2 times>"
+    assert "compiled 2 times" in slope._repr_html_()
+    monkeypatch.setattr(tg.config, "versions", 2)
+    with pytest.warns(tg.errors.RecompileWarning):
+        for n in range(2, 6):
+            slope(1.0, n)
+    assert repr(slope) == "<tracegrad.grad of <lambda>, runs eagerly>"
+
+
+def test_a_sparse_derivative_says_so_too():
+    pytest.importorskip("scipy")
+    jacobian = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+    assert repr(jacobian) == "<tracegrad.jacobian(sparse=True) of <lambda>, not compiled yet>"
+    jacobian(np.ones(4)), jacobian(np.ones(5))
+    assert repr(jacobian) == "<tracegrad.jacobian(sparse=True) of <lambda>, compiled once>"
+    assert jacobian.cache_info().versions == 1 and jacobian.cache_info().hits > 1
+    jacobian.clear_cache()
+    assert jacobian.cache_info() == (0, 0, 0, 0) and jacobian(np.ones(5)).nnz == 8

@@ -77,3 +77,9 @@ def test_an_import_and_a_slip_of_the_pen_are_told() -> None:
     command = [sys.executable, "-c", "import tracegrad as tg; tg.nograd"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stderr.rstrip().endswith("Did you mean: 'no_grad'?")
+
+
+def test_a_setting_that_is_not_there_cannot_be_set() -> None:
+    with pytest.raises(AttributeError, match="no setting 'backnd': there are backend, compile"):
+        tg.config.backnd = "jax"
+    assert not hasattr(tg.config, "backnd")

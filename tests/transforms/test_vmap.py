@@ -447,7 +447,7 @@ def test_what_a_mapped_function_shows(tmp_path):
     f(X)
     assert "1 version" in f.explain()
     assert "energy" in str(f.graph(X))
-    assert repr(f) == "<tracegrad.vmap of energy>"
+    assert repr(f) == "<tracegrad.vmap of energy, compiled once>"
     assert pickle.loads(pickle.dumps(tg.vmap(energy, in_axes=1)))(X).shape == (3,)
     assert bool(f.verify(X))
     file = f.export(tmp_path / "mapped.py", X)

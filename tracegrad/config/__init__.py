@@ -50,6 +50,9 @@ class _Settings(ModuleType):
     """This module's class: compiled calls learn of settings without asking each time."""
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(self, name):
+            known = ", ".join(key for key in self.__annotations__)
+            raise AttributeError(f"no setting {name!r}: there are {known}", name=name, obj=self)
         if name in ("backend", "fast_math", "max_bytes"):
             now = {key: getattr(self, key) for key in ("backend", "fast_math", "max_bytes")}
             choose(**{**now, name: value})

@@ -55,7 +55,9 @@ def choose(backend: str, fast_math: bool, max_bytes: int | None) -> None:
 def check_bytes(max_bytes: int | None) -> None:
     """Raises where a bound is no number of bytes."""
     if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 0):
-        raise ArgumentError(f"max_bytes={max_bytes!r}: must be a number of bytes, or None")
+        raise ArgumentError(
+            f"max_bytes={max_bytes!r}: must be an int, the number of bytes, or None"
+        )
 
 
 def _bounded(mode: Mode, max_bytes: int) -> Mode:

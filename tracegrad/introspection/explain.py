@@ -269,6 +269,12 @@ def _length_texts(version: Version) -> dict[str, str]:
     }
 
 
+def called(kind: str, name: str, traces: int, given_up: str = "") -> str:
+    """The `repr` of a compiled callable: what it is, and how often it was compiled."""
+    times = {0: "not compiled yet", 1: "compiled once"}.get(traces, f"compiled {traces} times")
+    return f"<tracegrad.{kind} of {name}, {'runs eagerly' if given_up else times}>"
+
+
 # -- the report -----------------------------------------------------------------------------------
 
 

@@ -153,8 +153,8 @@ def check(name: str, settings: Mapping[str, Any]) -> None:
     """Raises for settings with which a rule does not descend."""
     for key in ("lr", "momentum", "weight_decay", "eps", "alpha"):
         value = settings.get(key, 0.0)
-        if not callable(value) and not value >= 0.0:
-            raise SettingError(f"{name}: {key}={value} must be a number not below 0")
+        if not callable(value) and (isinstance(value, str) or not value >= 0.0):
+            raise SettingError(f"{name}: {key}={value!r} must be a number not below 0")
     for beta in settings.get("betas", ()):
         if not 0.0 <= beta < 1.0:
             raise SettingError(f"{name}: betas={settings['betas']} must be in [0, 1)")

@@ -23,7 +23,7 @@ from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import ArgumentError, ExportError
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.export.writer import Callee, write
-from tracegrad.introspection.explain import CacheInfo, report
+from tracegrad.introspection.explain import CacheInfo, called, report
 from tracegrad.introspection.line_map import Statement, Statements, where
 from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
 from tracegrad.introspection.verify import Verification, verify
@@ -227,7 +227,7 @@ class Compiled(Calling):
         return report(self.__name__, self.cache_info(), self._budget, self._every, self._given_up)
 
     def __repr__(self) -> str:
-        return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
+        return called(self._transform.kind, self.__name__, self._traces, self._given_up)
 
     def _repr_html_(self) -> str:
         every = [version for versions in self._versions.values() for version in versions]

@@ -32,6 +32,7 @@ from tracegrad.compiled.guarded_entry import MISS, watched_entry
 from tracegrad.compiled.version import Version, memory
 from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError, how_to_install
+from tracegrad.introspection.explain import CacheInfo, called
 from tracegrad.introspection.report.html import report
 from tracegrad.introspection.report.show import checked_path, lengths
 from tracegrad.introspection.report.sparsity_patterns import (
@@ -274,8 +275,18 @@ class Sparse:
         told = self._program(plan.mode, plan.count).explain()
         return "\n".join(filter(None, [plan.line, shown, told]))
 
+    def cache_info(self) -> CacheInfo:
+        """As of every compiled callable; the programs of all plans are counted together."""
+        infos = [program.cache_info() for program in self._programs.values()]
+        return CacheInfo(*map(sum, zip(CacheInfo(0, 0, 0, 0), *infos)))
+
+    def clear_cache(self) -> None:
+        """Forgets every plan and every compiled version."""
+        with self._lock:
+            self._programs, self._plans, self._latest = {}, OrderedDict(), None
+
     def __repr__(self) -> str:
-        return f"<tracegrad.{self._kind} of {self.__name__}, sparse>"
+        return called(f"{self._kind}(sparse=True)", self.__name__, self.cache_info().traces)
 
     def _asked_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
