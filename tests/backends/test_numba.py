@@ -466,6 +466,7 @@ def test_numpy_source_answers_until_machine_code_is_there(monkeypatch):
 @needs_numba
 def test_auto_compiles_what_python_has_spent_a_second_in(monkeypatch, kernels, tmp_path):
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
+    assert numba.TO_COMPILE == 1.0  # a second
     monkeypatch.setattr(numba, "TO_READ", 0.0)
 
     def decay(x):  # no other test has its machine code in memory

@@ -64,22 +64,6 @@ def test_a_model_is_to_be_a_container_of_its_arrays():
         tg.grad(lambda model: np.sum(model.w))(Model())
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "said"),
-    [
-        (tg, "jit", "tg.compile"),
-        (tg, "lax", "for, while and if"),
-        (tg, "tree_util", "comprehension"),
-        (tg, "device_put", "guide on meshes"),
-        (tg.random, "PRNGKey", "KeyGenerator"),
-    ],
-)
-def test_names_of_other_libraries_say_what_stands_for_them(module, name, said):
-    with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{said}"):
-        getattr(module, name)
-    assert not hasattr(module, name + "_")
-
-
 def test_integer_arrays_say_how_to_convert():
     with pytest.raises(errors.ArgumentError, match=r"int64.*\.astype\(float\)"):
         tg.grad(np.sum)(np.arange(3))

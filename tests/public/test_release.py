@@ -171,6 +171,8 @@ def test_nothing_is_installed_from_an_index_that_does_not_have_it():
 
 
 def test_the_page_of_installing_says_what_pythons_there_are():
-    page = INSTALL.read_text(encoding="utf-8")
     oldest, next_ = re.search(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
-    assert f"Python 3.{oldest} to 3.{int(next_) - 1} and NumPy 2" in page
+    said = f"Python 3.{oldest} to 3.{int(next_) - 1} and "
+    assert f"{said}NumPy 2" in INSTALL.read_text(encoding="utf-8")
+    assert f"{said}a package index" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name.partition(">")[0] for name in PROJECT["dependencies"]] == ["numpy", "black"]

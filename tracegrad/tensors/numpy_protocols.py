@@ -32,6 +32,7 @@ from tracegrad.tensors.inplace import stay_equal, update
 from tracegrad.tensors.tensor import Tensor, written_into_plain
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import dtype_of, is_scalar, shape_of
 
 # -- ufuncs -------------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ def _at(name: str, x: Any, index: Any, *values: Any) -> None:
         raise TracegradError(
             f"np.{name}.at with an array of places that is an argument, or read from outside, of "
             f"which some may be named twice, has no gradient here: write "
-            f"x[index] = np.{name}(x[index], ...) where none is"
+            f"x[index] = np.{name}(x[index], ...) where none is{at_line()}"
         )
     places = np.broadcast_arrays(*parts)
     shape = (*places[0].shape, *x.shape[len(places) :])
@@ -434,6 +435,7 @@ def _no_counterpart(shown: str) -> TracegradError:
     return TracegradError(
         f"{shown} has no counterpart in tracegrad that records gradients: write it with functions "
         "of tg, or take tg.stop_gradient(x) or x.detach() and .numpy() where no gradient is needed"
+        + at_line()
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracegrad.errors import ConversionError
+from tracegrad.user_code.program_points import at_line
 from tracegrad.user_code.solver_advice import INSTEAD
 
 _SPARSE = "make the matrix with scipy.sparse.csr_array((values, (rows, columns)), shape=...)"
@@ -42,7 +43,7 @@ def refused(name: str) -> ConversionError:
             "backward of its own"
         )
         + "; where no gradient is due, pass tg.stop_gradient(x) or x.detach().numpy() outside of "
-        "compiled functions"
+        f"compiled functions{at_line()}"
     )
 
 

@@ -53,6 +53,7 @@ from tracegrad.tracing.outputs import (
 from tracegrad.transforms.column_colouring import column_colours, mirrored, star_colours
 from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.sparsity import pattern, places_of
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.pytree import TreeSpec, flatten, map_tree, unflatten
 
 MOST_PLANS = 32
@@ -326,6 +327,7 @@ class Sparse:
             raise ArgumentError(
                 f"the sparse {self._kind} of {self.__name__} is no part of a program or a tape: "
                 "call it on arrays, outside of functions that are compiled or differentiated"
+                + at_line()
             )
         return args, (spec, *map(_told, leaves))
 

@@ -18,6 +18,7 @@ import numpy as np
 from tracegrad.errors import TraceError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.captures import taken_out
+from tracegrad.user_code.program_points import at_line
 
 _LIMIT = 10_000  # objects looked at
 _EMPTY = CellType()
@@ -52,6 +53,7 @@ def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
             f"{name} reads {where or 'a Tensor'} of the function that is being compiled, which has "
             "another value on every call: hand it over as an argument (to a solver of SciPy's with "
             "args=), or let a hook read it as a variable of its own (no list, object or global)"
+            + at_line()
         )
 
 
