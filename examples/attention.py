@@ -193,6 +193,13 @@ def shown():
     return tg.compile(attention), (layer, np.ones((BATCH, CONTEXT, WIDTH), np.float32))
 
 
+def compared():
+    """The function that is timed beside another, and the arguments of a call."""
+    characters, text = manual()
+    params = initial_params(np.random.default_rng(0), len(characters))
+    return loss_and_gradient, (params, windows(text, np.arange(BATCH) * CONTEXT))
+
+
 def main(arguments=None):
     parser = common.options(__doc__, "40 steps")
     parser.add_argument("--steps", type=int, default=800)
@@ -200,13 +207,14 @@ def main(arguments=None):
     tg.config.backend = args.backend
     steps = min(args.steps, 40) if args.quick else args.steps
 
+    if args.beside_jax:
+        function, given = compared()
+        return common.beside_jax(function, in_jax(), given)
+
     rng = np.random.default_rng(0)
     characters, text = manual()
     border = int((1 - HELD_OUT) * len(text))
     params = initial_params(rng, len(characters))
-    if args.beside_jax:
-        batch = windows(text, np.arange(BATCH) * CONTEXT)
-        return common.beside_jax(loss_and_gradient, in_jax(), (params, batch))
 
     count = sum(a.size for a in [*params["layers"][0].values()]) * LAYERS
     print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters\n")

@@ -24,22 +24,32 @@ def options(about, quick, backends=("numpy", "jax"), in_jax=True):
     return parser
 
 
-def beside_jax(ours, theirs, arguments, rounds=15, least=0.02):
-    """Check that JAX computes the same, then print the time of a call of both, taken in turns.
+def beside_jax(ours, theirs, arguments):
+    """Check that JAX computes the same, then print the time of a call of both.
 
-    ``ours`` gets arrays of NumPy and ``theirs``, which is jitted, arrays of JAX. Times are
-    processor time of all threads: the median of ``rounds``, each at least ``least`` seconds long.
+    ``ours`` gets arrays of NumPy and ``theirs``, which is jitted, arrays of JAX.
     """
     import jax
 
     jax.config.update("jax_enable_x64", True)
     placed = jax.tree.map(jax.numpy.asarray, arguments)
-    calls = (lambda: ours(*arguments)), (lambda: jax.block_until_ready(theirs(*placed)))
-    found, expected = ([dense(x) for x in jax.tree.leaves(call())] for call in calls)
-    for a, b in zip(found, expected, strict=True):
+    beside(
+        "JAX",
+        lambda: jax.tree.leaves(ours(*arguments)),
+        lambda: jax.tree.leaves(jax.block_until_ready(theirs(*placed))),
+    )
+
+
+def beside(library, *calls, rounds=15, least=0.02):
+    """Check that two calls give the same arrays, then print their times, taken in turns.
+
+    Times are processor time of all threads: the median of ``rounds``, each at least ``least``
+    seconds long.
+    """
+    for a, b in zip(*([dense(x) for x in call()] for call in calls), strict=True):
         tolerance = 1e-4 if a.dtype == np.float32 else 1e-9
         scale = max(1.0, np.abs(b).max())
-        assert np.abs(a - b).max() <= tolerance * scale, "JAX computes something else"
+        assert np.abs(a - b).max() <= tolerance * scale, f"{library} computes something else"
 
     def seconds(call):
         begin, count = process_time(), 0
@@ -51,12 +61,14 @@ def beside_jax(ours, theirs, arguments, rounds=15, least=0.02):
     times = np.array([[seconds(call) for call in calls] for _ in range(rounds)])
     mine, other = 1e3 * np.median(times, axis=0)
     ratio = np.median(times[:, 0] / times[:, 1])
-    print(f"a call: {mine:.3f} ms generated, {other:.3f} ms JAX, median ratio {ratio:.2f}")
+    print(f"a call: {mine:.3f} ms generated, {other:.3f} ms {library}, median ratio {ratio:.2f}")
 
 
 def dense(x):
-    """An array of NumPy with the numbers of x, which may be a sparse one, or JAX's."""
-    return x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+    """An array of NumPy with the numbers of x, which may be a sparse one, or another library's."""
+    for name in ("toarray", "to_dense"):
+        x = getattr(x, name, lambda x=x: x)()
+    return np.asarray(x)
 
 
 def save(figure, name):

@@ -104,6 +104,11 @@ def shown():
     return loss, (initial_params(np.random.default_rng(0)), images[:BATCH], labels[:BATCH])
 
 
+def compared():
+    """The function that is timed beside another, and the arguments of a call."""
+    return loss_without_noise, shown()[1]
+
+
 def accuracy(params, images, labels):
     return np.mean(predict(params, images) == labels)
 
@@ -146,7 +151,8 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     tg.config.backend = args.backend
     if args.beside_jax:
-        return common.beside_jax(loss_without_noise, in_jax(), shown()[1])
+        function, given = compared()
+        return common.beside_jax(function, in_jax(), given)
     epochs = min(args.epochs, 6) if args.quick else args.epochs
 
     rng = np.random.default_rng(0)

@@ -3,8 +3,9 @@
     python tests/gallery_page.py [--pictures] [--times]
 
 writes the functions and the generated sources anew, ``--pictures`` runs every example for its
-picture, and ``--times`` measures each beside JAX; `test_gallery.py` fails while the page is not up
-to date. What stands between the marks of an example is generated, all else is written by hand.
+picture, and ``--times`` measures each beside JAX and PyTorch; `test_gallery.py` fails while the
+page is not up to date. What stands between the marks of an example is generated, all else is
+written by hand.
 """
 
 from __future__ import annotations
@@ -122,11 +123,11 @@ def with_part(page: str, name: str, text: str) -> str:
     return marked(name).sub(lambda found: f"{found[1]}{text}{found[3]}", page)
 
 
-def run(name: str, *arguments: str) -> str:
-    """What an example prints."""
-    flags = "--xla_force_host_platform_device_count=8" if name == "sharded_training" else ""
+def run(script: Path, *arguments: str) -> str:
+    """What a script prints."""
+    flags = "--xla_force_host_platform_device_count=8" if script.stem == "sharded_training" else ""
     environment = {**os.environ, "XLA_FLAGS": flags}
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments]
+    command = [sys.executable, str(script), *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT
     )
@@ -137,7 +138,7 @@ def draw(name: str) -> None:
     """Runs an example, and puts its picture, smaller, into the documentation."""
     from PIL import Image
 
-    run(name)
+    run(EXAMPLES / f"{name}.py")
     picture = Image.open(EXAMPLES / "output" / f"{name}.png").convert("RGB")
     picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)))
     PICTURES.mkdir(parents=True, exist_ok=True)
@@ -145,26 +146,33 @@ def draw(name: str) -> None:
 
 
 def times() -> str:
-    """A table of all examples beside JAX."""
+    """A table of all examples beside JAX and PyTorch."""
     lines = [
-        "| example | backend | a call (ms) | in JAX (ms) | ratio |",
-        "| --- | --- | --- | --- | --- |",
+        "| example | backend | a call (ms) | in JAX (ms) | ratio | in PyTorch (ms) | ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in SHOWN:
         for backend in ("numpy", "numba"):
             said = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
             if backend == "numba" and '"numba"' not in said:
                 continue
-            printed = run(name, "--beside-jax", "--backend", backend)
-            ours, theirs, ratio = re.findall(r"[\d.]+(?=\D|$)", printed.strip())[:3]
-            lines.append(f"| {name} | {backend} | {ours} | {theirs} | {ratio} |")
+            chosen = ("--backend", backend)
+            in_jax = numbers(run(EXAMPLES / f"{name}.py", "--beside-jax", *chosen))
+            in_torch = numbers(run(ROOT / "tests" / "gallery_in_torch.py", name, *chosen))
+            cells = [name, backend, *in_jax, *in_torch[1:]]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def numbers(printed: str) -> list[str]:
+    """Our time, theirs and their ratio, of what is printed by a comparison."""
+    return re.findall(r"[\d.]+(?=\D|$)", printed.strip())[:3]
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", action="store_true", help="run every example for its picture")
-    parser.add_argument("--times", action="store_true", help="measure each beside JAX")
+    parser.add_argument("--times", action="store_true", help="measure each beside JAX and PyTorch")
     parser.add_argument("names", nargs="*", help="of examples; all if there is none")
     options = parser.parse_args()
     for name in options.names or examples():

@@ -63,6 +63,23 @@ def test_jax_computes_the_same(name, capsys):
     assert "median ratio" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", gallery.SHOWN)
+def test_torch_computes_the_same(name):
+    pytest.importorskip("torch")
+    import gallery_in_torch
+
+    ours, theirs, given = gallery_in_torch.pair(name)
+    dense = gallery.module("common").dense
+    found, expected = (
+        gallery_in_torch.leaves(ours(*given)),
+        theirs(*gallery_in_torch.in_torch(given)),
+    )
+    for a, b in zip(map(dense, found), map(dense, expected), strict=True):
+        np.testing.assert_allclose(
+            a, b, 0.0, (1e-4 if a.dtype == np.float32 else 1e-9) * max(1.0, np.abs(b).max())
+        )
+
+
 # -- what the page says besides -------------------------------------------------------------------
 
 
