@@ -7,6 +7,7 @@ lists them all; `tests/test_programs.py` runs each in every mode.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -2062,6 +2063,45 @@ def verlet_path(np):
             before, now = now, 1.9 * now - 0.9 * before - 0.01 * np.sin(now) * f
             path.append(now)
         return np.sum(np.stack(path) ** 2) + before * now
+
+    return loss
+
+
+@program(lambda draw, n=30: (draw(3), draw(n, 3)), dict(n=45), dict(n=30), argnums=(0, 1))
+def batches_of_a_generator(np):
+    """A training loop over what a generator gives, as people write it."""
+
+    def batches(x, size):
+        for start in range(0, len(x) - size + 1, size):
+            yield x[start : start + size]
+
+    def loss(w, x):
+        total = 0.0
+        for batch in batches(x, 3):
+            error = batch @ w - 1.0
+            w = w - 0.1 * (error @ batch)
+            total = total + np.sum(error * error)
+        return total + np.sum(w)
+
+    return loss
+
+
+@program(lambda draw, n=20: (draw(n), draw()), dict(n=31), argnums=(0, 1))
+def pipeline_of_iterators(np):
+    def states(x, h):
+        for v in x:
+            h = np.tanh(h + v)
+            yield h
+
+    def loss(x, h):
+        total = 0.0
+        for k, v in enumerate(map(np.sin, states(x, h))):
+            total = total * 0.5 + v * (k + 1.0)
+        for v in itertools.accumulate(x, lambda a, b: 0.9 * a + b):
+            total = total + v * v
+        for i, j in itertools.product(range(10), range(3)):
+            total = total * 0.9 + x[i] * x[j]
+        return total + sum(states(x, h * 0.5))
 
     return loss
 

@@ -623,8 +623,8 @@ def halves(x):
 
 
 def through_a_generator(x, w):
-    total = 0.0
-    for row in halves(x):
+    total, rows = 0.0, halves(x)
+    for row in rows:
         total = total + (row * w).sum()
     return total
 

@@ -9,7 +9,9 @@ them. A frame is plain data: it can be copied at an instruction, and run on.
   `statement_instructions.py` and `instruction_table.py` the closures. It refuses what is not
   executed (async, ``exec``, frames that look at themselves): such code runs natively.
 - `frames.py` binds arguments, runs the closures, unwinds exceptions, drives generators;
-  `consumed_generators.py` makes lists of generator expressions that are used up at once.
+  `consumed_generators.py` runs a generator expression together with a builtin that goes through it,
+  `inlined_generators.py` a generator in the frame of the loop that goes through it, where nobody
+  else has it (`unread_generators.py`); `own_generators.py` has what iterators of C code do.
 - `attribute_lookup.py`, `operators.py`, `iteration.py`, `calls.py` do what C code does for
   attributes, operators, iteration and calls, as far as the user's Python may be asked on the way
   (`__add__`, properties, `__enter__`).

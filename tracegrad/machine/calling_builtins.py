@@ -22,6 +22,7 @@ from tracegrad.machine.consumed_generators import (
     SUMMING,
 )
 from tracegrad.machine.iteration import (
+    COUNTED,
     DIRECT,
     GENERATOR,
     advance,
@@ -32,6 +33,28 @@ from tracegrad.machine.iteration import (
     mapping,
 )
 from tracegrad.machine.operators import COMPARE, compare, truth
+from tracegrad.machine.own_generators import (
+    Endless,
+    accumulated,
+    accumulated_on,
+    added_up,
+    are_sequences,
+    chained,
+    filtered,
+    filtered_false,
+    first_ones,
+    from_number,
+    in_loop,
+    is_zipped,
+    mapped,
+    mapped_several,
+    numbered,
+    of_three,
+    of_two,
+    taken_while,
+    times,
+    true_ones,
+)
 from tracegrad.machine.replacement_table import REPLACED, REPLACED_KINDS, replaces
 from tracegrad.machine.world_protocol import ABSENT, is_a
 
@@ -75,8 +98,26 @@ def taking_iterables(function: Any, *places: int) -> None:
     replaces(function)(own)
 
 
-for _function in (set, frozenset, zip, enumerate, bytes, bytearray):
+for _function in (set, frozenset, zip, bytes, bytearray):
     taking_iterables(_function, *((0,) if _function is not zip else ()))
+
+
+def or_in_loop(function: Any, chosen: Callable) -> None:
+    """Replaces an iterator of C code by a generator where a loop goes through it at once.
+
+    ``chosen(m, *args, **kwargs)`` gives the generator's function and arguments, or None.
+    """
+    plain = REPLACED[id(function)]
+
+    def own(m, args, kwargs):
+        found = None if m.inlines is None else chosen(m, args, kwargs)
+        made = None if found is None else in_loop(m, *found)
+        return plain(m, args, kwargs) if made is None else made
+
+    replaces(function)(own)
+
+
+taking_iterables(enumerate, 0)
 
 
 def of_list(function: Any, listed: Any, values: Any, rest: Any, named: Any) -> Any:
@@ -86,7 +127,7 @@ def of_list(function: Any, listed: Any, values: Any, rest: Any, named: Any) -> A
 
 @replaces(list)
 def _(m, args, kwargs):
-    if len(args) == 1 and not kwargs and type(args[0]) in (GENERATOR, map, filter):
+    if len(args) == 1 and not kwargs and type(args[0]) is GENERATOR:
         return m.at_last(m.consumed, args[0])
     return m.native(list, *[iterable(m, x) for x in args], **kwargs)
 
@@ -403,7 +444,7 @@ def taking_function(function: Any, place: int = 0, looks: bool = True) -> None:
     def own(m, args, kwargs):
         given = [m.callback(x, looks) if i == place else iterable(m, x) for i, x in enumerate(args)]
         named = {k: m.callback(v, looks) for k, v in kwargs.items()}
-        return begun(m, function, args, m.native(function, *given, **named))
+        return m.native(function, *given, **named)
 
     replaces(function)(own)
 
@@ -453,24 +494,7 @@ def _(m, args, kwargs):
     function = m.callback(test)
     if function is test:
         return m.native(filter, test, iterable(m, args[1]))
-    made = m.native(filter, lambda x: truth(m, function(x)), iterable(m, args[1]))
-    return begun(m, filter, args, made)
-
-
-def begun(m, function: Any, args: Any, made: Any) -> Any:
-    """An iterator of C code, of which it is known what the next instruction goes through."""
-    if function in EXPRESSIONS and len(args) == 2:
-        values = args[1]
-        if type(values) in (list, tuple, range) or id(type(values)) in m.opaque:
-            m.begins(made, EXPRESSIONS[function], args[0], values)
-    return made
-
-
-EXPRESSIONS = {
-    map: lambda function, values: (function(value) for value in values),
-    filter: lambda function, values: (value for value in values if function(value)),
-}
-"""What goes through the same, interpreted."""
+    return m.native(filter, lambda x: truth(m, function(x)), iterable(m, args[1]))
 
 
 @replaces(itertools.groupby)
@@ -481,6 +505,102 @@ def _(m, args, kwargs):
         given[0] = looked_at(m, args[0]) if key is None else iterable(m, args[0])
     keywords = {k: m.callback(v, looks=True) for k, v in kwargs.items()}
     return m.native(itertools.groupby, *given, **keywords)
+
+
+def _are_few(values: Any) -> bool:
+    """Whether a loop over something makes so few turns that it is not worth one."""
+    return type(values) in COUNTED and operator.length_hint(values) < MOST_STRAIGHT
+
+
+def _mapped(m, args, kwargs):
+    if len(args) < 2 or kwargs or _are_few(args[1]):
+        return None
+    function, *values = args
+    if len(values) == 1:
+        return mapped, function, values[0]
+    return mapped_several, function, m.call(zip, values)
+
+
+def _filtered(m, args, kwargs):
+    if len(args) != 2 or kwargs or _are_few(args[1]):
+        return None
+    return (true_ones, args[1]) if args[0] in (None, bool) else (filtered, *args)
+
+
+def _of_two_arguments(own: Any) -> Callable:
+    return lambda m, args, kwargs: (own, *args) if len(args) == 2 and not kwargs else None
+
+
+def _accumulated(m, args, kwargs):
+    if not 1 <= len(args) <= 2 or not set(kwargs) <= {"func", "initial"}:
+        return None
+    function = args[1] if len(args) > 1 else kwargs.get("func")
+    if kwargs.get("initial") is not None:
+        return accumulated_on, kwargs["initial"], function or operator.add, args[0]
+    return (added_up, args[0]) if function is None else (accumulated, function, args[0])
+
+
+def _sliced(m, args, kwargs):
+    if kwargs or not all(x is None or type(x) is int for x in args[1:]):
+        return None
+    if len(args) == 2:
+        return None if args[1] is None else (first_ones, *args)
+    if not 3 <= len(args) <= 4 or args[2] is not None or not are_sequences(args[:1], m):
+        return None
+    start, step = args[1] or 0, (args[3] if len(args) == 4 else 1) or 1
+    return (from_number, args[0], start, step) if start >= 0 < step else None
+
+
+def _product(m, args, kwargs):
+    """Of ranges alone: of an array it has taken all rows when it begins."""
+    number = kwargs.get("repeat", 1)
+    if set(kwargs) - {"repeat"} or type(number) is not int:
+        return None
+    things = args * number
+    if not 2 <= len(things) <= 3 or not all(type(x) is range for x in things):
+        return None
+    return (of_two if len(things) == 2 else of_three), *things
+
+
+@replaces(itertools.repeat)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs and type(args[0]) in _NUMBERS and is_zipped(m):
+        return Endless(args[0], None)
+    return m.native(itertools.repeat, *args, **kwargs)
+
+
+@replaces(itertools.count)
+def _(m, args, kwargs):
+    if len(args) <= 2 and not kwargs and all(type(x) is int for x in args) and is_zipped(m):
+        return Endless(*args, *(0, 1)[len(args) :])
+    return m.native(itertools.count, *args, **kwargs)
+
+
+_NUMBERS = frozenset({int, float, bool, type(None)})
+
+
+def _repeated(m, args, kwargs):
+    return (times, *args) if len(args) == 2 and not kwargs else None
+
+
+def _numbered(m, args, kwargs):
+    if not 1 <= len(args) <= 2 or set(kwargs) - {"start"} or type(args[0]) is not GENERATOR:
+        return None
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    return (numbered, args[0], start) if type(start) is int else None
+
+
+or_in_loop(map, _mapped)
+or_in_loop(filter, _filtered)
+or_in_loop(enumerate, _numbered)
+or_in_loop(itertools.starmap, _of_two_arguments(mapped_several))
+or_in_loop(itertools.filterfalse, _of_two_arguments(filtered_false))
+or_in_loop(itertools.takewhile, _of_two_arguments(taken_while))
+or_in_loop(itertools.accumulate, _accumulated)
+or_in_loop(itertools.chain, lambda m, args, kwargs: (chained, args))
+or_in_loop(itertools.islice, _sliced)
+or_in_loop(itertools.product, _product)
+or_in_loop(itertools.repeat, _repeated)
 
 
 @replaces(functools.reduce)

@@ -20,6 +20,7 @@ from tracegrad.machine.decoding import (
     WRITTEN,
     Added,
     Instruction,
+    Written,
     decode,
     is_jump,
     slot_names,
@@ -216,7 +217,8 @@ def _written(code: CodeType, consumer: Consumer) -> CodeType | None:
         co_consts=(*consts, object()),  # so it is equal to no other
         co_varnames=(variable, *code.co_varnames[1:]),
     )
-    WRITTEN[made] = [*_put_together(instructions, found)]
+    written = [*_put_together(instructions, found)]
+    WRITTEN[made] = Written(written, [None] * len(written))
     return made
 
 

@@ -10,7 +10,7 @@ import opcode
 import sys
 from types import CodeType
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 VERSION = sys.version_info[:2]
 NAMES = list(opcode.opname)
@@ -21,7 +21,7 @@ JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
 
 def is_jump(name: str) -> bool:
     """Whether an instruction's argument is where it may go on."""
-    return opcode.opmap.get(name) in JUMPS
+    return opcode.opmap.get(name) in JUMPS or name == "BEGIN_GENERATOR"
 
 
 class Instruction(NamedTuple):
@@ -68,7 +68,15 @@ class Handler(NamedTuple):
     lasti: bool
 
 
-WRITTEN: WeakKeyDictionary[CodeType, list[Instruction]] = WeakKeyDictionary()
+class Written(NamedTuple):
+    """What the machine has written for code, and of which code it is another form, if of any."""
+
+    instructions: list[Instruction]
+    handlers: list[Handler | None]
+    root: ref[CodeType] | None = None
+
+
+WRITTEN: WeakKeyDictionary[CodeType, Written] = WeakKeyDictionary()
 """The instructions of code that the machine has written, in place of those in its bytes."""
 
 
@@ -76,7 +84,7 @@ def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
     """The instructions of a code object, each end of it once, and the handler of each of them."""
     written = WRITTEN.get(code)
     if written is not None:
-        return written, [None] * len(written)
+        return written.instructions, written.handlers
     instructions, handlers = as_compiled(code)
     _join_copies_of_the_end(code, instructions, handlers)
     return instructions, handlers

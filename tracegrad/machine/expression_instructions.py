@@ -297,6 +297,8 @@ def _(t, arg, n):
 
     def op(f, s):
         iterator = s[-1]
+        if f.machine.inlines is not None and type(iterator) is iteration.GENERATOR:
+            f.machine.begins_loop(f, iterator)
         if id(type(iterator)) in direct:
             item = f.machine.native(next, iterator, ABSENT)
         else:

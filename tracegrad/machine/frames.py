@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import GEN_CREATED, getgeneratorstate
 from operator import length_hint
 from types import CellType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
@@ -14,8 +13,18 @@ from tracegrad.machine import attribute_lookup, calls, iteration, recursion_dept
 from tracegrad.machine import frame_builtins as frame_builtins  # which enters its rows
 from tracegrad.machine.builtin_functions import REPLACED
 from tracegrad.machine.calling_builtins import REPLACED_KINDS
-from tracegrad.machine.consumed_generators import LISTING, Consumer, consumed_by
-from tracegrad.machine.decoding import VERSION, WRITTEN, Added, is_jump
+from tracegrad.machine.consumed_generators import ALL, ANY, LISTING, Consumer, consumed_by
+from tracegrad.machine.decoding import VERSION
+from tracegrad.machine.inlined_generators import (
+    Standing,
+    inline,
+    is_of_generator,
+    is_own,
+    latest,
+    placed,
+    raised_by_generator,
+)
+from tracegrad.machine.own_generators import EACH
 from tracegrad.machine.translation import (
     VARARGS,
     VARKEYWORDS,
@@ -24,6 +33,14 @@ from tracegrad.machine.translation import (
     own_code,
     program_of,
     program_or_none,
+)
+from tracegrad.machine.unread_generators import (
+    HANDED,
+    HERE,
+    frame_of,
+    hands_on,
+    is_alone,
+    is_handed,
 )
 from tracegrad.machine.world_protocol import ABSENT, World, is_a
 
@@ -54,7 +71,8 @@ class Frame:
 
     __slots__ = (
         *("back", "builtins", "closure", "code", "error", "fast", "function", "globals", "index"),
-        *("inside", "instead", "local", "machine", "names", "program", "stack"),
+        *("inside", "instead", "local", "machine", "made", "names", "number"),
+        *("owner", "program", "stack"),
     )
 
     def __init__(
@@ -83,6 +101,10 @@ class Frame:
         self.error: BaseException | None = None
         self.local: dict | None = None  # what locals() returned
         self.instead: Any = ABSENT  # what the caller gets in place of the value returned
+        machine.begun_frames += 1
+        self.number = machine.begun_frames
+        self.made = 0, 0  # of a generator: the number of the frame that made it, and where
+        self.owner = 0, 0  # the number of the frame that it was given to, and how that has it
         self.inside = 0  # how many native functions around it go on when it returns
 
     @property
@@ -91,9 +113,23 @@ class Frame:
         return self.program.instructions[self.index].offset
 
     @property
+    def places(self) -> Iterator[Standing]:
+        """Where it stands, in a generator that runs in it and in its own function."""
+        if self.program.holds_generators:
+            return placed(self)
+        return iter((Standing(self.code, self.offset, self.globals, range(self.program.size)),))
+
+    @property
+    def place(self) -> Standing:
+        """Where it stands in the innermost function that is not the machine's own, if any."""
+        places = [*self.places]
+        return next((place for place in places if not is_own(place.code)), places[0])
+
+    @property
     def line(self) -> int:
         """The line of the instruction."""
-        return tracebacks.line_at(self.code, self.offset)
+        code, offset, *_ = self.place
+        return tracebacks.line_at(code, offset)
 
     @property
     def gives_result(self) -> bool:
@@ -162,7 +198,8 @@ class Machine:
         self.frame: Frame | None = None
         self.handled = Handled()
         self.unwound: BaseException | None = None
-        self.begun: tuple[Any, ...] = (ABSENT,)  # see `begins`
+        self.begun_frames = 0
+        self.inlines: Callable[[], None] | None = None  # what a loop tells of another generator
         self.depth = 0
         self.inside = 0  # how many native functions go on when what they have called returns
         self.limit = sys.getrecursionlimit()
@@ -277,6 +314,8 @@ class Machine:
             value = self.native(function, *args, **kwargs)
             return value if instead is ABSENT else calls.made(value, instead)
         code, defaults, kwdefaults, closure, names = self.parts_of(function)
+        if self.inlines is not None:
+            code = latest(code)
         program = program_or_none(code)
         if program is None:
             value = self.native(function, *args, **kwargs)
@@ -293,6 +332,9 @@ class Machine:
             fast = bound
         frame = Frame(self, code, program, function, names, function.__builtins__, closure, fast)
         if program.generator:
+            at = self.frame
+            if at is not None and at.inside == self.inside:
+                frame.made = at.number, at.index
             return named(drive(self, frame), function)
         if instead is ABSENT:
             return run_frame(self, frame)
@@ -324,6 +366,8 @@ class Machine:
         code, at = function.__code__, self.frame
         if at is not None:
             code = own_code(code, at.code, at.index)
+        if self.inlines is not None:
+            code = latest(code)
         program = program_of(code)
         fast = [*args, *[ABSENT] * (program.size - len(args))]
         names, builtins = function.__globals__, function.__builtins__
@@ -346,47 +390,70 @@ class Machine:
         """
         frame = _expression_not_begun(self, x)
         code = None if frame is None else consumed_by(frame.code, consumer)
+        if code is not None and self.inlines is not None:
+            code = latest(code)
         program = None if code is None else program_or_none(code)
         if frame is None or code is None or program is None:
             return None
-        if type(x) is GeneratorType:
+        iterator, *fast = frame.fast
+        if type(x) is GeneratorType and iterator is not x:
             x.close()
         names, builtins, closure = frame.globals, frame.builtins, frame.closure
-        iterator, *fast = frame.fast
         fast = [begin, *fast]
+        fast += [ABSENT] * (program.size - len(fast))
         own = Frame(self, code, program, frame.function, names, builtins, closure, fast)
+        given = frame_of(self, iterator, drive)
+        if given is not None and consumer not in (ANY, ALL):  # it goes through all of it
+            given.owner = own.number, HERE
+        elif self.frame is not None:
+            hands_on(self.frame, given, frame.made[1], own.number, HERE)
         own.stack += [*below, iterator]
         return own
 
     def is_short(self, x: Any, most: int) -> bool:
-        """Whether a generator expression goes through so few things that are known, at most."""
-        frame = _expression_not_begun(self, x)
-        return frame is not None and _few(frame.fast[0], most)
-
-    def begins(self, x: Any, expression: FunctionType, function: Any, values: Any) -> None:
-        """An instruction gives an iterator of C code; an expression goes through the same."""
-        at = self.frame
-        if at is not None:
-            self.begun = x, expression, function, values, at, at.index
+        """Whether a generator goes through so few things that are known, at most."""
+        frame = frame_of(self, x, drive)
+        if frame is None or not (
+            frame.code.co_name == "<genexpr>" or frame.code.co_filename in tracebacks.HIDDEN
+        ):
+            return False
+        return any(type(x) in iteration.COUNTED and length_hint(x) <= most for x in frame.fast)
 
     def is_handed_on(self, x: Any) -> bool:
-        """Whether a generator expression is what the frame calls something with, and no more.
+        """Whether a generator is what the frame calls something with, and no more.
 
         Nobody has it then who could go on with it later.
         """
-        frame = _expression_not_begun(self, x)
-        if frame is None or self.frame is None:
-            return False
-        if type(x) is not GeneratorType:
-            return True  # that much is known of it
-        if frame.code not in self.frame.code.co_consts:
-            return False
-        instructions = self.frame.program.instructions
-        call = _calls_with_what(self.frame)
-        if call is None or instructions[call].arg != 0:
-            return False
-        made_by = call - 2 if instructions[call - 1].name == "PRECALL" else call - 1
-        return instructions[made_by].name == "GET_ITER"
+        frame = frame_of(self, x, drive)
+        return frame is not None and self.frame is not None and is_handed(self.frame, frame)
+
+    def generator_of_own(self, function: FunctionType, args: Sequence[Any]) -> Any:
+        """The generator of a function of the machine's own, which an instruction is to give."""
+        code = function.__code__
+        program = program_of(code)
+        fast = [*args, *[ABSENT] * (program.size - len(args))]
+        names, builtins = function.__globals__, function.__builtins__
+        frame, at = Frame(self, code, program, function, names, builtins, None, fast), self.frame
+        if at is not None:
+            frame.made = at.number, at.index
+        return drive(self, frame)
+
+    def begins_loop(self, f: Frame, x: Any) -> None:
+        """A loop asks a generator for its first item: it may run in the loop's frame."""
+        frame = frame_of(self, x, drive)
+        if frame is not None and is_alone(f, x, frame) and inline(frame, f):
+            assert self.inlines is not None
+            self.inlines()
+
+    def unread(self, f: Frame, x: Any, code: CodeType) -> Frame | None:
+        """The frame of a generator with this code that a loop begins with; it is the loop's now."""
+        frame = frame_of(self, x, drive)
+        if frame is None or frame.code is not code or not is_alone(f, x, frame):
+            return None
+        x.close()
+        for held in frame.fast:
+            hands_on(f, frame_of(self, held, drive), frame.made[1], f.number, HANDED)
+        return frame
 
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""
@@ -539,13 +606,10 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
                 if index != RERAISE:
                     return s.pop()
                 error, again = f.error, True
+            if is_a(error, StopIteration) and is_of_generator(f):
+                error, again = raised_by_generator(f, error), False  # type: ignore[arg-type]
             index = unwind(m, f, error, again)
             if index < 0:
-                if is_a(error, StopIteration) and _yields(f):
-                    if f.code.co_filename in tracebacks.HIDDEN:
-                        what = "a StopIteration of what map() or filter() calls, as their end"
-                        raise RuntimeError(f"{what}, is not interpreted") from error
-                    raise RuntimeError("generator raised StopIteration") from error
                 raise error  # type: ignore[misc]
             error = None
     finally:
@@ -622,6 +686,10 @@ def drive(m: Machine, f: Frame) -> Iterator[Any]:
                 value = step(m, f, own, error)
             else:  # it outlives the run that made it
                 value = m._outermost(step, m, f, own, error)
+        except StopIteration:
+            if f.code.co_filename not in tracebacks.HIDDEN:
+                raise
+            return None  # what `map` calls has ended it
         finally:
             error = None
         if f.index < 0:
@@ -679,56 +747,21 @@ def find(m: Machine, x: Any, name: str) -> Any:
         return ABSENT
 
 
-def _yields(f: Frame) -> bool:
-    """Whether what a frame does at its place is a generator expression's, to its reader."""
-    return f.code in WRITTEN and type(f.program.instructions[f.index]) is not Added
-
-
-def _calls_with_what(f: Frame) -> int | None:
-    """The call whose result alone a frame calls something with at once; None where it does not."""
-    instructions, at = f.program.instructions, f.index
-    before = [i for i in range(at) if instructions[i].name != "PRECALL"][-1:]
-    if not before or instructions[at][:2] != ("CALL", 1) or instructions[before[0]].name != "CALL":
-        return None
-    targets = {x.arg for x in instructions if is_jump(x.name)}
-    return before[0] if targets.isdisjoint(range(before[0], at + 1)) else None
-
-
-def _of_iterator(m: Machine, x: Any) -> Frame | None:
-    """The frame of an expression that goes through what an iterator of C code does."""
-    if m.begun[0] is not x or m.frame is None:
-        return None
-    _, expression, function, values, at, index = m.begun
-    if at is not m.frame or _calls_with_what(at) != index:
-        return None
-    (code,) = [x for x in expression.__code__.co_consts if type(x) is CodeType]
-    code = own_code(code, at.code, at.index)
-    program, iterator = program_of(code), iteration.get_iterator(m, values)
-    fast = [iterator, *[ABSENT] * (program.size - 1)]
-    names, builtins, closure = (
-        expression.__globals__,
-        expression.__builtins__,
-        (CellType(function),),
-    )
-    return Frame(m, code, program, expression, names, builtins, closure, fast)
-
-
-def _few(iterator: Any, most: int) -> bool:
-    known = type(iterator) in (type(iter([])), type(iter(())), type(iter(range(0))))
-    return known and length_hint(iterator) <= most
-
-
 def _expression_not_begun(m: Machine, x: Any) -> Frame | None:
-    """The frame of a generator expression that nothing has gone through."""
-    if type(x) in (map, filter):
-        return _of_iterator(m, x)
-    if type(x) is not GeneratorType or x.gi_code is not drive.__code__:
-        return None
-    if x.gi_frame is None or getgeneratorstate(x) != GEN_CREATED:
-        return None
-    given = x.gi_frame.f_locals
-    frame: Frame = given["f"]
-    return frame if given["m"] is m and frame.code.co_name == "<genexpr>" else None
+    """The frame of a generator expression that nothing has gone through.
+
+    Of another generator it is that of an expression which goes through it.
+    """
+    frame, at = frame_of(m, x, drive), m.frame
+    if frame is None or frame.code.co_name == "<genexpr>" or m.inlines is None or at is None:
+        return frame if frame is not None and frame.code.co_name == "<genexpr>" else None
+    (code,) = [x for x in EACH.__code__.co_consts if type(x) is CodeType]
+    code = own_code(code, at.code, at.index)
+    fast = [x, *[ABSENT] * (program_of(code).size - 1)]
+    names, builtins = EACH.__globals__, EACH.__builtins__
+    made = Frame(m, code, program_of(code), EACH, names, builtins, None, fast)
+    made.made = at.number, at.index
+    return made
 
 
 def named(generator: Any, function: FunctionType) -> Any:

@@ -21,6 +21,8 @@ DIRECT = PLAIN | frozenset(
         ),
     )
 )
+COUNTED = frozenset(map(type, ([], (), range(0), iter([]), iter(()), iter(range(0)))))
+"""What tells how many items it has, or has left."""
 
 
 def get_iterator(m, x: Any) -> Any:

@@ -6,13 +6,11 @@ on through exception handlers count, and slots with cells are always live.
 
 from __future__ import annotations
 
-import opcode
 from functools import lru_cache
 from types import CodeType
 
-from tracegrad.machine.decoding import Handler, Instruction, decode, slot_names
+from tracegrad.machine.decoding import Handler, Instruction, decode, is_jump, slot_names
 
-_JUMPS = frozenset(opcode.opname[op] for op in (*opcode.hasjrel, *opcode.hasjabs))
 _NOTHING_FOLLOWS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})
 _READS = frozenset(
     {
@@ -74,7 +72,7 @@ def following(instructions: list[Instruction], handlers: list[Handler | None], i
     """The instructions that may come after one."""
     name, arg, _ = instructions[i]
     found = [] if name in _NOTHING_FOLLOWS else [i + 1]
-    if name in _JUMPS:
+    if is_jump(name):
         unconditional = name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
         found = [arg] if unconditional else [i + 1, arg]
     handler = handlers[i]

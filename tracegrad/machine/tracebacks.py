@@ -49,9 +49,11 @@ def add(f: Any, error: BaseException) -> None:
     if code.co_filename in HIDDEN or type(f.program.instructions[f.index]) is Added:
         error.__traceback__ = traceback
         return
-    offset = f.program.instructions[f.index].offset
-    line = line_at(code, offset)
-    error.__traceback__ = TracebackType(traceback, stub_frame(f), offset, line)
+    for place in f.places:
+        if place.code.co_filename not in HIDDEN:
+            line = line_at(place.code, place.offset)
+            traceback = TracebackType(traceback, stub_of(f, place), place.offset, line)
+    error.__traceback__ = traceback
 
 
 def line_at(code: CodeType, offset: int) -> int:
@@ -68,21 +70,26 @@ SHOWN: WeakSet[CodeType] = WeakSet()
 
 def stub_frame(f: Any) -> Any:
     """A native frame that shows the code, the place and the locals of an interpreted one."""
-    SHOWN.add(f.code)
-    offset = f.program.instructions[f.index].offset
+    return stub_of(f, next(f.places))
+
+
+def stub_of(f: Any, place: Any) -> Any:
+    """The same of one of the functions that a frame runs."""
+    code, offset, names, slots = place
+    SHOWN.add(code)
     if f.names is not None:  # of a class's body
-        code = f.program.stubs.get(offset)
-        if code is None:
-            code = f.program.stubs[offset] = body_stub(f.code, offset)
-        return eval(code, f.globals, f.names).gi_frame
-    values = [
-        contents(value) if shared else value for value, shared in zip(f.fast, f.program.cells)
-    ]
+        made = f.program.stubs.get(offset)
+        if made is None:
+            made = f.program.stubs[offset] = body_stub(code, offset)
+        return eval(made, names, f.names).gi_frame
+    cells = f.program.cells
+    values = [contents(f.fast[slot]) if cells[slot] else f.fast[slot] for slot in slots]
     unset = tuple(index for index, value in enumerate(values) if value is ABSENT)
-    code = f.program.stubs.get((offset, unset))
-    if code is None:
-        code = f.program.stubs[offset, unset] = stub(f.code, offset, unset)
-    return FunctionType(code, f.globals)(*values).gi_frame
+    key = id(code), offset, unset
+    made = f.program.stubs.get(key)
+    if made is None:
+        made = f.program.stubs[key] = stub(code, offset, unset)
+    return FunctionType(made, names)(*values).gi_frame
 
 
 def contents(value: Any) -> Any:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from tracegrad.machine import expression_instructions, newer_instructions, statement_instructions  # noqa: F401 -- enter their makers
 from tracegrad.machine.decoding import Handler, Instruction, decode, slot_names
+from tracegrad.machine.inlined_generators import APART, Inlined
 from tracegrad.machine.instruction_table import MAKERS, Refused, Translation
 
 GENERATOR, ASYNC = 0x20, 0x80 | 0x100 | 0x200
@@ -45,6 +46,7 @@ class Program:
             "flags",
             "generator",
             "handlers",
+            "holds_generators",
             "instructions",
             "keywords",
         ),
@@ -58,18 +60,22 @@ class Program:
         instructions, handlers = decode(code)
         self.instructions: list[Instruction] = instructions
         self.handlers: list[Handler | None] = handlers
-        self.slots = slot_names(code)
+        self.holds_generators = any(type(x) is Inlined for x in instructions)
+        names, shared = slot_names(code), {*code.co_cellvars, *code.co_freevars}
+        self.slots = tuple([name.partition(APART)[0] for name in names])
         self.size = len(self.slots)
-        shared = {*code.co_cellvars, *code.co_freevars}
-        self.cells = [name in shared for name in self.slots]
+        self.cells = [name in shared for name in names]
         self.ops: list[Callable[[Any, list], int]] = []
-        translation = Translation(code, self.slots, instructions, self.ops)
+        translations: dict[CodeType, Translation] = {}
         append = self.ops.append
-        for index, (name, arg, _) in enumerate(instructions):
-            maker = MAKERS.get(name)
+        for index, x in enumerate(instructions):
+            maker = MAKERS.get(x.name)
             if maker is None:
-                raise Refused(f"{code.co_qualname} holds the instruction {name}")
-            append(maker(translation, arg, index + 1))
+                raise Refused(f"{code.co_qualname} holds the instruction {x.name}")
+            of = x.of.code if type(x) is Inlined else code  # whose constants and names it has
+            if of not in translations:
+                translations[of] = Translation(of, self.slots, instructions, self.ops)
+            append(maker(translations[of], x.arg, index + 1))
         flags = code.co_flags
         self.flags = flags
         self.argcount = code.co_argcount

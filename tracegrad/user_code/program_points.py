@@ -137,11 +137,11 @@ def capture_run(stop: CodeType | None) -> Point:
     chain: list[tuple[CodeType, int]] = []
     frame = _executed()
     while frame is not None:
-        code = frame.code
-        if code is stop or _is_of_user(code, frame.globals):
-            chain.append((code, frame.offset))
-            if code is stop or stop is None:
-                break
+        for code, offset, names, _ in frame.places:
+            if code is stop or _is_of_user(code, names):
+                chain.append((code, offset))
+                if code is stop or stop is None:
+                    return _known(chain)
         frame = frame.back
     return _known(chain)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import BuiltinFunctionType, CellType, MethodType
 from typing import Any
 
@@ -16,6 +17,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
 from tracegrad.world.lengths import Length
+from tracegrad.world.loops.iterators_of_several import inlines
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.run_outcome import Outcome
 
@@ -60,6 +62,7 @@ class Told(Outcome):
         """Has loops stay loops, as far as they can."""
         self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
         self.turn = self.machine.turn = loops.turn
+        self.machine.inlines = partial(inlines, loops)
 
     def end_loops(self) -> None:
         """The function has returned."""

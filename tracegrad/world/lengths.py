@@ -15,6 +15,7 @@ from codegen.ir import Value
 from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
+from tracegrad.machine.own_generators import Endless
 from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
@@ -331,7 +332,7 @@ class Lengths:
     def go_along(self, rows: Rows, counted: bool) -> None:
         """An iterator over rows was made; where they are `counted` by the first item."""
         sizes: Any = self.trace.sizes
-        found = [self._rows_in(x) for x in rows.given[counted:]]
+        found = [self._rows_in(x) for x in rows.given[counted:] if type(x) is not Endless]
         fewest = self._fewest(found, rows.down or rows.strict)
         alike = fewest is not None and sizes.value(fewest) == rows.length
         alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)

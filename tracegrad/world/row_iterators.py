@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakMethod
 
 from codegen.sizes import Dim
+from tracegrad.machine.own_generators import Endless
 from tracegrad.tensors.tensor import Tensor
 
 
@@ -117,6 +118,8 @@ class Rows:
     def _item(self, x: Any, number: Any) -> Any:
         if type(x) is Rows:
             return x.at(number if x.down is self.down else x.length - 1 - number)
+        if type(x) is Endless:
+            return x.at(number)
         if type(x) is range:
             number = number * x.step if x.step != 1 else number
             return number + x.start if x.start else number
@@ -128,6 +131,8 @@ def _has(x: Any, number: int) -> bool:
     if type(x) is Rows:
         number = number if not x.down else x.length - 1 - number
         return all(_has(y, number) for y in x.given)
+    if type(x) is Endless:
+        return True
     things = x.items if type(x) is Items else x
     return 0 <= number < len(things)
 
@@ -145,12 +150,13 @@ def zipped(*operands: Any, strict: bool = False) -> Rows | None:
     """What ``zip`` gives, where it is of Tensors and such lists alone, and of ranges."""
     if not any(type(x) in (Tensor, Items, Rows) for x in operands):
         return None
-    lengths = [length for x in operands if (length := rows_in(x)) is not None]
+    ending = [x for x in operands if type(x) is not Endless]
+    lengths = [length for x in ending if (length := rows_in(x)) is not None]
     iterators = [id(x) for x in operands if type(x) is Rows]
-    if len(lengths) < len(operands) or len(set(iterators)) < len(iterators):
+    if len(lengths) < len(ending) or len(set(iterators)) < len(iterators):
         return None
     alike = len(set(lengths)) == 1
-    if strict and not alike:
+    if strict and (not alike or len(ending) < len(operands)):
         return None
     rows = Rows(operands, min(lengths), down=alike and all(map(_is_down, operands)))
     rows.strict = strict

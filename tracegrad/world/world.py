@@ -345,12 +345,10 @@ class World(Variables, Sequences):
     def line(self) -> str:
         """The line of the user's that runs: ``train.py:31``."""
         frame = innermost = self.machine.frame
-        if innermost is None:
-            return ""
         while frame is not None and is_trusted(frame.globals):
             frame = frame.back
         frame = frame or innermost
-        return f"{basename(frame.code.co_filename)}:{frame.line}"
+        return "" if frame is None else f"{basename(frame.place.code.co_filename)}:{frame.line}"
 
     # -- arrays that become Tensors ---------------------------------------------------------------
 
@@ -625,7 +623,8 @@ class World(Variables, Sequences):
         self.kept, self.own_leaves = Kept(), {}
         if self.joins is not None:
             self.joins.release()
-        self.trace = self.loops = self.joins = self.turn = self.machine.turn = None
+        self.trace = self.loops = self.joins = None
+        self.turn = self.machine.turn = self.machine.inlines = None
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""

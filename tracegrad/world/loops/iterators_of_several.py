@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakSet
 
 from tracegrad.errors import ConversionError
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import RANGE
 from tracegrad.world.loops.loop_runner import left_of
@@ -71,3 +72,9 @@ def shares_iterators(loops: Any) -> None:
         )
     _SHARING.add(loops.trace.code)
     raise Learned
+
+
+def inlines(loops: Any) -> None:
+    """A loop is to run a generator in its frame: the function runs again, with that code."""
+    if STATE.trace is loops.trace and not loops.suspended and loops.is_repeatable():
+        raise Learned

@@ -23,6 +23,7 @@ import numpy as np
 from codegen.ir import Value
 from tracegrad.machine.frames import Frame
 from tracegrad.machine.liveness import live
+from tracegrad.machine.own_generators import Endless
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.coercion import without_axes_like
@@ -35,7 +36,7 @@ CONSTANT = frozenset(
     {
         *(int, float, complex, bool, str, bytes, type(None), type, range, type(ABSENT)),
         *(ModuleType, BuiltinFunctionType, np.ufunc, type(Ellipsis), type(np.dtype("f8"))),
-        *(np.float64, np.float32, np.int64, np.bool_),
+        *(np.float64, np.float32, np.int64, np.bool_, Endless),
     }
 )
 ITERATORS = frozenset(map(type, (iter(range(0)), iter([]), iter(()), iter(""))))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from types import CodeType
 from weakref import WeakKeyDictionary
 
-from tracegrad.machine.translation import program_of
+from tracegrad.machine.inlined_generators import latest, place_of
 from tracegrad.user_code.program_points import Point, capture_run, label, loop_around
 
 REASONS: WeakKeyDictionary[CodeType, dict[int, str]] = WeakKeyDictionary()
@@ -46,10 +46,9 @@ def unrolled(points: Iterable[object]) -> dict[str, str]:
     """The loops of these program points that were unrolled, each with the reason."""
     codes = {code for p in points if isinstance(p, Point) for code, _ in p.chain}
     found: dict[str, str] = {}
-    for code in codes:
+    for code in {*codes, *map(latest, codes)}:
         for target, why in REASONS.get(code, {}).items():
-            offset = program_of(code).instructions[target].offset
-            loop = loop_around(Point(((code, offset),)))
+            loop = loop_around(Point((place_of(code, target),)))
             if loop is not None:
                 found[loop] = why
     return dict(sorted(found.items()))
