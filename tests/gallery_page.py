@@ -149,7 +149,7 @@ def times() -> str:
     """A table of all examples beside JAX and PyTorch."""
     lines = [
         "| example | backend | a call (ms) | in JAX (ms) | ratio | in PyTorch (ms) | ratio |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name in SHOWN:
         for backend in ("numpy", "numba"):

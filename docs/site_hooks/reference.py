@@ -90,14 +90,17 @@ def named(path: str) -> Any:
     return importlib.import_module(path) if found is None else found
 
 
-def call(name: str, value: Any) -> str:
-    """How it is called, without types; a parameter a line where one line is too long."""
+def call(name: str, value: Any, bound: bool = False) -> str:
+    """How it is called, without types; a parameter a line where one line is too long.
+
+    Bound, it is called as a method: without its first argument.
+    """
     try:
         signature = inspect.signature(value)
     except ValueError:
         return f"{name}(...)"
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    kept = [p for p in bare if p.name != "self"]
+    kept = bare[1:] if bound else [p for p in bare if p.name != "self"]
     text = str(signature.replace(parameters=kept, return_annotation=signature.empty))
     text = re.sub(r"<[^>]+>", "...", text)
     if len(name + text) <= 88:
@@ -136,7 +139,9 @@ def methods(class_: type) -> Iterator[str]:
         said = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
         if name.startswith("_") or not said:
             continue
-        shown = call(name, value).replace("\n    ", " ") if inspect.isfunction(value) else name
+        shown = (
+            " ".join(call(name, value, bound=True).split()) if inspect.isfunction(value) else name
+        )
         rows.append((f"`{shown}`", said))
     if rows:
         yield from table(("", "does"), rows)

@@ -93,6 +93,18 @@ def test_a_class_tells_what_it_is_and_shows_it(name):
     assert doctest.DocTestRunner(verbose=False).run(asked).failed == 0
 
 
+def test_methods_tell_their_arguments():
+    """A signature of (*args, **kwargs) tells nothing."""
+    methods = {n: m for n, m in vars(tg.Tensor).items() if type(m) is FunctionType and n[0] != "_"}
+    assert len(methods) > 300
+    silent = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    for name, method in methods.items():
+        _, *parameters = inspect.signature(method).parameters.values()
+        assert {p.kind for p in parameters} != silent, name
+    assert str(inspect.signature(tg.ones(1).uniform_)).startswith("(low: 'float' = 0.0, high:")
+    assert str(inspect.signature(tg.ones(1).exp_)) == "()"
+
+
 def test_each_example_is_of_one_function():
     functions = [functools.reduce(getattr, name.split("."), tg) for name in EXAMPLES]
     assert len({id(function) for function in functions}) == len(EXAMPLES)

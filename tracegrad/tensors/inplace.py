@@ -610,11 +610,16 @@ APART = frozenset(
 """Ops that are no in-place methods, or whose method does more than the op."""
 
 
-def _method(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+def _method(
+    name: str, function: Callable[..., Any], doc: str, like: Any = None
+) -> Callable[..., Tensor]:
+    """A method that writes what the function gives; `like` is what has its arguments."""
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return update(self, function, *args, **kwargs)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    method.__wrapped__ = like or function  # type: ignore[attr-defined]
     return method
 
 
@@ -702,6 +707,7 @@ def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tenso
         return _copy_(self, drawn)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    method.__wrapped__ = partial(draw, None)  # type: ignore[attr-defined]
     return method
 
 
@@ -747,8 +753,9 @@ def install(cls: Any) -> None:
     for op in list(TABLE.values()):
         if _is_elementwise(op):
             function = _outside(op.name) if op.attributes else op
+            like = getattr(cls, op.name) if op.attributes else op
             for name in NAMES.get(op.name, (f"{op.name}_",)):
-                setattr(cls, name, _method(name, function, f"`{op.name}`, in place."))
+                setattr(cls, name, _method(name, function, f"`{op.name}`, in place.", like))
     for name, (function, doc) in FUNCTIONS.items():
         setattr(cls, name, _method(name, function, f"{doc[0].upper()}{doc[1:]}, in place."))
     cls.add_, cls.sub_, cls.subtract_ = _add_, _sub_, _sub_

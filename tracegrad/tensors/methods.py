@@ -296,6 +296,9 @@ def _partition(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return _in_place(x, sorting.partition(x, *args, **kwargs))
 
 
+_sort.__wrapped__, _partition.__wrapped__ = sorting.sort, sorting.partition
+
+
 def _in_place(x: Tensor, result: Any) -> Any:
     if not behaves_as_array(x):
         return result
@@ -372,6 +375,7 @@ def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = function.__doc__
+    method.__wrapped__ = function  # whose signature is the method's
     return method
 
 

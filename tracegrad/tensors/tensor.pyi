@@ -116,19 +116,19 @@ class Tensor:
     def __xor__(self, other: Any) -> Tensor: ...
     def abs(self, /) -> Tensor:
         """The absolute values; of complex numbers their distances from 0."""
-    def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def abs_(self, /) -> Tensor:
         """`absolute`, in place."""
     def absolute(self, /) -> Tensor:
         """The absolute values; of complex numbers their distances from 0."""
-    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def absolute_(self, /) -> Tensor:
         """`absolute`, in place."""
     def acos(self, /) -> Tensor:
         """The angles in [0, pi] with these cosines."""
-    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acos_(self, /) -> Tensor:
         """`arccos`, in place."""
     def acosh(self, /) -> Tensor:
         """The numbers from 0 on with these hyperbolic cosines."""
-    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acosh_(self, /) -> Tensor:
         """`arccosh`, in place."""
     def add(self, b: ArrayLike, /) -> Tensor:
         """The sums ``a + b``."""
@@ -136,11 +136,11 @@ class Tensor:
         """``x + alpha * other``, in place."""
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
         """``x + value * tensor1 / tensor2``."""
-    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcdiv_(self, a: Any, b: Any, *, value: Any = 1) -> Tensor:
         """``x + value * a / b``, in place."""
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
         """``x + value * tensor1 * tensor2``."""
-    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcmul_(self, a: Any, b: Any, *, value: Any = 1) -> Tensor:
         """``x + value * a * b``, in place."""
     def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """``beta * x + alpha * (mat1 @ mat2)``."""
@@ -181,7 +181,7 @@ class Tensor:
         """The smallest element over `axis`; ties share the gradient evenly."""
     def angle(self, deg: builtins.bool = False) -> Tensor:
         """The angle of complex numbers, in (-pi, pi]."""
-    def angle_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def angle_(self, deg: builtins.bool = False) -> Tensor:
         """`angle`, in place."""
     def any(
         self,
@@ -194,31 +194,31 @@ class Tensor:
         """Whether any element over `axis` is true."""
     def arccos(self, /) -> Tensor:
         """The angles in [0, pi] with these cosines."""
-    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccos_(self, /) -> Tensor:
         """`arccos`, in place."""
     def arccosh(self, /) -> Tensor:
         """The numbers from 0 on with these hyperbolic cosines."""
-    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccosh_(self, /) -> Tensor:
         """`arccosh`, in place."""
     def arcsin(self, /) -> Tensor:
         """The angles in [-pi/2, pi/2] with these sines."""
-    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsin_(self, /) -> Tensor:
         """`arcsin`, in place."""
     def arcsinh(self, /) -> Tensor:
         """The numbers with these hyperbolic sines."""
-    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsinh_(self, /) -> Tensor:
         """`arcsinh`, in place."""
     def arctan(self, /) -> Tensor:
         """The angles in (-pi/2, pi/2) with these tangents."""
     def arctan2(self, b: ArrayLike, /) -> Tensor:
         """The angles in [-pi, pi] of the points (b, a)."""
-    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan2_(self, b: Any, /) -> Tensor:
         """`arctan2`, in place."""
-    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan_(self, /) -> Tensor:
         """`arctan`, in place."""
     def arctanh(self, /) -> Tensor:
         """The numbers with these hyperbolic tangents."""
-    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctanh_(self, /) -> Tensor:
         """`arctanh`, in place."""
     def argmax(
         self, axis: builtins.int | None = None, out: None = None, *, keepdims: builtins.bool = False
@@ -246,11 +246,11 @@ class Tensor:
         """The indices of the elements that are not 0, a row for each."""
     def asin(self, /) -> Tensor:
         """The angles in [-pi/2, pi/2] with these sines."""
-    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asin_(self, /) -> Tensor:
         """`arcsin`, in place."""
     def asinh(self, /) -> Tensor:
         """The numbers with these hyperbolic sines."""
-    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asinh_(self, /) -> Tensor:
         """`arcsinh`, in place."""
     def astype(
         self, dtype: Any, copy: builtins.bool = True, device: Any = None, order: str | None = "K"
@@ -260,13 +260,13 @@ class Tensor:
         """The angles in (-pi/2, pi/2) with these tangents."""
     def atan2(self, b: ArrayLike, /) -> Tensor:
         """The angles in [-pi, pi] of the points (b, a)."""
-    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan2_(self, b: Any, /) -> Tensor:
         """`arctan2`, in place."""
-    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan_(self, /) -> Tensor:
         """`arctan`, in place."""
     def atanh(self, /) -> Tensor:
         """The numbers with these hyperbolic tangents."""
-    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atanh_(self, /) -> Tensor:
         """`arctanh`, in place."""
     def backward(
         self,
@@ -275,33 +275,33 @@ class Tensor:
         create_graph: builtins.bool = False,
     ) -> None:
         """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it."""
-    def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bernoulli_(self, p: builtins.float = 0.5) -> Tensor:
         """Draws 1 with probability `p`, else 0."""
-    def betaln_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def betaln_(self, b: Any, /) -> Tensor:
         """`betaln`, in place."""
     def bincount(self, weights: Any = None, minlength: builtins.int = 0) -> Tensor:
         """How often each of the numbers 0, 1, ... is in a vector of such numbers."""
     def bitwise_and(self, b: ArrayLike, /) -> Tensor:
         """``a & b``: the bits that are 1 in both."""
-    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_and_(self, b: Any, /) -> Tensor:
         """`bitwise_and`, in place."""
-    def bitwise_count_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_count_(self, /) -> Tensor:
         """`bitwise_count`, in place."""
-    def bitwise_invert_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_invert_(self, /) -> Tensor:
         """`bitwise_invert`, in place."""
-    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_left_shift_(self, b: Any, /) -> Tensor:
         """`bitwise_left_shift`, in place."""
     def bitwise_not(self, /) -> Tensor:
         """``~x``: every bit the other way; of bools the negation."""
     def bitwise_or(self, b: ArrayLike, /) -> Tensor:
         """``a | b``: the bits that are 1 in one of both."""
-    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_or_(self, b: Any, /) -> Tensor:
         """`bitwise_or`, in place."""
-    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_right_shift_(self, b: Any, /) -> Tensor:
         """`bitwise_right_shift`, in place."""
     def bitwise_xor(self, b: ArrayLike, /) -> Tensor:
         """``a ^ b``: the bits in which both differ."""
-    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_xor_(self, b: Any, /) -> Tensor:
         """`bitwise_xor`, in place."""
     def bmm(self, other: Any) -> Tensor:
         """``x @ other`` of 3 and 3 axes."""
@@ -309,13 +309,13 @@ class Tensor:
         """In bool."""
     def broadcast_to(self, shape: Sequence[builtins.int | Size] | builtins.int) -> Tensor:
         """`x` repeated to `shape`, a read-only view, as ``np.broadcast_to``."""
-    def cbrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cbrt_(self, /) -> Tensor:
         """`cbrt`, in place."""
     def cdouble(self) -> Tensor:
         """In complex128."""
     def ceil(self, /) -> Tensor:
         """The smallest integers that are not below `x`, in the dtype of `x`."""
-    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ceil_(self, /) -> Tensor:
         """`ceil`, in place."""
     def cfloat(self) -> Tensor:
         """In complex64."""
@@ -333,15 +333,23 @@ class Tensor:
         a_max: Any = None,
     ) -> Tensor:
         """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
-    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_(
+        self,
+        min: Any = None,
+        max: Any = None,
+        out: None = None,
+        *,
+        a_min: Any = None,
+        a_max: Any = None,
+    ) -> Tensor:
         """`clip`, in place."""
     def clamp_max(self, max: Any) -> Tensor:
         """`x`, and `max` where that is less."""
-    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_max_(self, max: Any) -> Tensor:
         """The smaller of x and a bound, in place."""
     def clamp_min(self, min: Any) -> Tensor:
         """`x`, and `min` where that is more."""
-    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_min_(self, min: Any) -> Tensor:
         """The larger of x and a bound, in place."""
     def clip(
         self,
@@ -353,7 +361,15 @@ class Tensor:
         a_max: Any = None,
     ) -> Tensor:
         """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
-    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clip_(
+        self,
+        min: Any = None,
+        max: Any = None,
+        out: None = None,
+        *,
+        a_min: Any = None,
+        a_max: Any = None,
+    ) -> Tensor:
         """`clip`, in place."""
     def clone(self, order: str = "K") -> Tensor:
         """The same values in memory of their own; gradients flow through."""
@@ -361,7 +377,7 @@ class Tensor:
         """The slices along `axis` (the elements, without one) where `condition` is true."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
-    def conj_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def conj_(self, /) -> Tensor:
         """`conj`, in place."""
     def conjugate(self) -> Tensor:
         """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
@@ -371,21 +387,21 @@ class Tensor:
         """The same values in memory of their own, in C order unless ``order="K"`` keeps that of `x`."""
     def copy_(self, source: Any, non_blocking: builtins.bool = False) -> Tensor:
         """The elements become those of `source`, which is broadcast and cast."""
-    def copy_in_order_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def copy_in_order_(self, /) -> Tensor:
         """`copy_in_order`, in place."""
     def copysign(self, b: ArrayLike, /) -> Tensor:
         """The absolute values of `a` with the signs of `b`."""
-    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def copysign_(self, b: Any, /) -> Tensor:
         """`copysign`, in place."""
     def corrcoef(self, y: Any = None, rowvar: builtins.bool = True, *, dtype: Any = None) -> Tensor:
         """The correlations of variables, which are the rows of `x`: covariances over deviations."""
     def cos(self, /) -> Tensor:
         """The cosines of angles in radians."""
-    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cos_(self, /) -> Tensor:
         """`cos`, in place."""
     def cosh(self, /) -> Tensor:
         """The hyperbolic cosines."""
-    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cosh_(self, /) -> Tensor:
         """`cosh`, in place."""
     def count_nonzero(self, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
         """The number of elements over `axis` that are not 0."""
@@ -434,7 +450,7 @@ class Tensor:
     def data(self, value: Any) -> None: ...
     def deg2rad(self, /) -> Tensor:
         """Degrees in radians."""
-    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def deg2rad_(self, /) -> Tensor:
         """`deg2rad`, in place."""
     def detach(self) -> Tensor:
         """The same values (shared memory) without their history."""
@@ -455,18 +471,18 @@ class Tensor:
         self, n: builtins.int = 1, axis: builtins.int = -1, prepend: Any = None, append: Any = None
     ) -> Tensor:
         """The differences of neighbours along `axis`, `n` times over."""
-    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def digamma_(self, /) -> Tensor:
         """`digamma`, in place."""
     def dim(self) -> builtins.int: ...
-    def direction_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def direction_(self, /) -> Tensor:
         """`direction`, in place."""
     def div(self, b: ArrayLike, /) -> Tensor:
         """The quotients ``a / b``; of integers in floating point."""
-    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def div_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def divide(self, b: ArrayLike, /) -> Tensor:
         """The quotients ``a / b``; of integers in floating point."""
-    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def divide_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def dot(self, b: Any) -> Tensor:
         """NumPy's dot product: over the last axis of `a` and the last but one of `b`."""
@@ -480,35 +496,35 @@ class Tensor:
         """The bytes of one element."""
     def eq(self, b: ArrayLike, /) -> Tensor:
         """Where ``a == b``."""
-    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def eq_(self, b: Any, /) -> Tensor:
         """`equal`, in place."""
-    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erf_(self, /) -> Tensor:
         """`erf`, in place."""
-    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfc_(self, /) -> Tensor:
         """`erfc`, in place."""
-    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfinv_(self, /) -> Tensor:
         """`erfinv`, in place."""
     def exp(self, /) -> Tensor:
         """The exponentials ``e ** x``."""
     def exp2(self, /) -> Tensor:
         """The powers ``2 ** x``."""
-    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp2_(self, /) -> Tensor:
         """`exp2`, in place."""
-    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp_(self, /) -> Tensor:
         """`exp`, in place."""
     def expand(self, *sizes: Any) -> Tensor:
         """`x` repeated along axes of length 1, and along new ones in front; -1 keeps a length."""
     def expand_as(self, other: Any) -> Tensor:
         """`x` repeated to the shape of another."""
-    def expit_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def expit_(self, /) -> Tensor:
         """`expit`, in place."""
     def expm1(self, /) -> Tensor:
         """``exp(x) - 1``, exact where that is small."""
-    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def expm1_(self, /) -> Tensor:
         """`expm1`, in place."""
-    def exponential_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exponential_(self, lambd: builtins.float = 1.0) -> Tensor:
         """Draws of rate `lambd`."""
-    def fabs_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fabs_(self, /) -> Tensor:
         """`fabs`, in place."""
     def fill(self, value: Any) -> None:
         """Writes the value into every place."""
@@ -533,43 +549,43 @@ class Tensor:
         """In float32."""
     def float_power(self, b: ArrayLike, /) -> Tensor:
         """The powers ``a ** b`` in float64 or complex128."""
-    def float_power_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def float_power_(self, b: Any, /) -> Tensor:
         """`float_power`, in place."""
     def floor(self, /) -> Tensor:
         """The largest integers that are not above `x`, in the dtype of `x`."""
-    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_(self, /) -> Tensor:
         """`floor`, in place."""
     def floor_divide(self, b: ArrayLike, /) -> Tensor:
         """``a // b``: the quotients rounded down."""
-    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_divide_(self, b: Any, /) -> Tensor:
         """`floor_divide`, in place."""
-    def floor_divide_integers_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_divide_integers_(self, b: Any, /) -> Tensor:
         """`floor_divide_integers`, in place."""
     def fmax(self, b: ArrayLike, /) -> Tensor:
         """The larger of `a` and `b`; where one is NaN, the other."""
-    def fmax_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fmax_(self, b: Any, /) -> Tensor:
         """`fmax`, in place."""
     def fmin(self, b: ArrayLike, /) -> Tensor:
         """The smaller of `a` and `b`; where one is NaN, the other."""
-    def fmin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fmin_(self, b: Any, /) -> Tensor:
         """`fmin`, in place."""
     def fmod(self, b: ArrayLike, /) -> Tensor:
         """The remainders of ``a / b`` with the signs of `a`, as in C."""
-    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fmod_(self, b: Any, /) -> Tensor:
         """`fmod`, in place."""
     def frac(self) -> Tensor:
         """What stands behind the point, with the sign of `x`."""
-    def gammaln_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gammaln_(self, /) -> Tensor:
         """`gammaln`, in place."""
     def gather(self, dim: builtins.int, index: Any) -> Tensor:
         """For each place of `index` the element along `dim` whose number stands there."""
     def gcd(self, b: ArrayLike, /) -> Tensor:
         """The greatest common divisors."""
-    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gcd_(self, b: Any, /) -> Tensor:
         """`gcd`, in place."""
     def ge(self, b: ArrayLike, /) -> Tensor:
         """Where ``a >= b``."""
-    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ge_(self, b: Any, /) -> Tensor:
         """`greater_equal`, in place."""
     @property
     def grad(self) -> Tensor | None:
@@ -581,19 +597,19 @@ class Tensor:
         """What made it, as a node of the graph (``AddBackward0``); None for a leaf."""
     def greater(self, b: ArrayLike, /) -> Tensor:
         """Where ``a > b``."""
-    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_(self, b: Any, /) -> Tensor:
         """`greater`, in place."""
     def greater_equal(self, b: ArrayLike, /) -> Tensor:
         """Where ``a >= b``."""
-    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_equal_(self, b: Any, /) -> Tensor:
         """`greater_equal`, in place."""
     def gt(self, b: ArrayLike, /) -> Tensor:
         """Where ``a > b``."""
-    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gt_(self, b: Any, /) -> Tensor:
         """`greater`, in place."""
     def heaviside(self, b: ArrayLike, /) -> Tensor:
         """0 where `a` is negative, 1 where it is positive, `b` where it is 0."""
-    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def heaviside_(self, b: Any, /) -> Tensor:
         """`heaviside`, in place."""
     def histogram(
         self,
@@ -607,11 +623,11 @@ class Tensor:
         """`split` along the second axis; of vectors along their only one."""
     def hypot(self, b: ArrayLike, /) -> Tensor:
         """``sqrt(a**2 + b**2)`` without overflow."""
-    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def hypot_(self, b: Any, /) -> Tensor:
         """`hypot`, in place."""
-    def i0_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def i0_(self, /) -> Tensor:
         """`i0`, in place."""
-    def i1_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def i1_(self, /) -> Tensor:
         """`i1`, in place."""
     @property
     def imag(self) -> Tensor:
@@ -648,7 +664,7 @@ class Tensor:
         """Where `a` and `b` are equal within ``atol + rtol * abs(b)``."""
     def isfinite(self, /) -> Tensor:
         """Where `x` is neither infinite nor NaN."""
-    def isfinite_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def isfinite_(self, /) -> Tensor:
         """`isfinite`, in place."""
     def isin(
         self,
@@ -661,11 +677,11 @@ class Tensor:
         """Where elements of the first are among those of the second (with `invert`: are not)."""
     def isinf(self, /) -> Tensor:
         """Where `x` is infinite."""
-    def isinf_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def isinf_(self, /) -> Tensor:
         """`isinf`, in place."""
     def isnan(self, /) -> Tensor:
         """Where `x` is NaN."""
-    def isnan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def isnan_(self, /) -> Tensor:
         """`isnan`, in place."""
     def isneginf(self) -> Tensor:
         """Where `x` is negative infinity."""
@@ -681,43 +697,43 @@ class Tensor:
         """The Kronecker product: every element of `a` times the whole of `b`, as blocks."""
     def lcm(self, b: ArrayLike, /) -> Tensor:
         """The least common multiples."""
-    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lcm_(self, b: Any, /) -> Tensor:
         """`lcm`, in place."""
     def ldexp(self, x2: Any) -> Tensor:
         """``x1 * 2 ** x2``."""
     def le(self, b: ArrayLike, /) -> Tensor:
         """Where ``a <= b``."""
-    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def le_(self, b: Any, /) -> Tensor:
         """`less_equal`, in place."""
     def lerp(self, end: Any, weight: Any) -> Tensor:
         """From `x` to `end` by the part `weight`."""
-    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lerp_(self, end: Any, weight: Any) -> Tensor:
         """From x a part of the way to `end`, in place."""
     def less(self, b: ArrayLike, /) -> Tensor:
         """Where ``a < b``."""
-    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_(self, b: Any, /) -> Tensor:
         """`less`, in place."""
     def less_equal(self, b: ArrayLike, /) -> Tensor:
         """Where ``a <= b``."""
-    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_equal_(self, b: Any, /) -> Tensor:
         """`less_equal`, in place."""
     def log(self, /) -> Tensor:
         """The natural logarithms."""
     def log10(self, /) -> Tensor:
         """The logarithms to base 10."""
-    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log10_(self, /) -> Tensor:
         """`log10`, in place."""
     def log1p(self, /) -> Tensor:
         """``log(1 + x)``, exact where `x` is small."""
-    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log1p_(self, /) -> Tensor:
         """`log1p`, in place."""
     def log2(self, /) -> Tensor:
         """The logarithms to base 2."""
-    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log2_(self, /) -> Tensor:
         """`log2`, in place."""
-    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_(self, /) -> Tensor:
         """`log`, in place."""
-    def log_ndtr_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_ndtr_(self, /) -> Tensor:
         """`log_ndtr`, in place."""
     def log_softmax(self, axis: Any = -1) -> Any:
         """``log(softmax(x))``, exact where the softmax underflows."""
@@ -725,27 +741,27 @@ class Tensor:
         """``log(exp(a) + exp(b))`` without overflow."""
     def logaddexp2(self, b: ArrayLike, /) -> Tensor:
         """``log2(2**a + 2**b)`` without overflow."""
-    def logaddexp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logaddexp2_(self, b: Any, /) -> Tensor:
         """`logaddexp2`, in place."""
-    def logaddexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logaddexp_(self, b: Any, /) -> Tensor:
         """`logaddexp`, in place."""
     def logical_and(self, b: ArrayLike, /) -> Tensor:
         """Where both are true; numbers are true unless they are 0."""
-    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_and_(self, b: Any, /) -> Tensor:
         """`logical_and`, in place."""
     def logical_not(self, /) -> Tensor:
         """Where `x` is false; numbers are false where they are 0."""
-    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_not_(self, /) -> Tensor:
         """`logical_not`, in place."""
     def logical_or(self, b: ArrayLike, /) -> Tensor:
         """Where one of both is true; numbers are true unless they are 0."""
-    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_or_(self, b: Any, /) -> Tensor:
         """`logical_or`, in place."""
     def logical_xor(self, b: ArrayLike, /) -> Tensor:
         """Where exactly one of both is true; numbers are true unless they are 0."""
-    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_xor_(self, b: Any, /) -> Tensor:
         """`logical_xor`, in place."""
-    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logit_(self, /) -> Tensor:
         """`logit`, in place."""
     def logsumexp(self, axis: Any = None, keepdims: builtins.bool = False) -> Any:
         """``log(sum(exp(x)))`` over `axis` without overflow; of nothing ``-inf``, the log of 0."""
@@ -753,14 +769,14 @@ class Tensor:
         """In int64."""
     def lt(self, b: ArrayLike, /) -> Tensor:
         """Where ``a < b``."""
-    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lt_(self, b: Any, /) -> Tensor:
         """`less`, in place."""
     @property
     def mT(self) -> Tensor:
         """`x` with its last two axes exchanged."""
     def masked_fill(self, mask: Any, value: Any) -> Tensor:
         """`value` where the mask is true, else `x`."""
-    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def masked_fill_(self, mask: Any, value: Any) -> Tensor:
         """`value` under the mask, in place."""
     def masked_select(self, mask: Any) -> Tensor:
         """The elements where the mask is true, as a vector."""
@@ -777,7 +793,7 @@ class Tensor:
         """The largest element over `axis`."""
     def maximum(self, b: ArrayLike, /) -> Tensor:
         """The larger of `a` and `b`, NaN where one is; ties share the gradient evenly."""
-    def maximum_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def maximum_(self, b: Any, /) -> Tensor:
         """`maximum`, in place."""
     def mean(
         self,
@@ -807,7 +823,7 @@ class Tensor:
         """The smallest element over `axis`."""
     def minimum(self, b: ArrayLike, /) -> Tensor:
         """The smaller of `a` and `b`, NaN where one is; ties share the gradient evenly."""
-    def minimum_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def minimum_(self, b: Any, /) -> Tensor:
         """`minimum`, in place."""
     def mm(self, other: Any) -> Tensor:
         """``x @ other`` of 2 and 2 axes."""
@@ -817,11 +833,11 @@ class Tensor:
         """`x` with axes moved to other places, the rest in order."""
     def mul(self, b: ArrayLike, /) -> Tensor:
         """The products ``a * b``, element by element."""
-    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mul_(self, b: Any, /) -> Tensor:
         """`multiply`, in place."""
     def multiply(self, b: ArrayLike, /) -> Tensor:
         """The products ``a * b``, element by element."""
-    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def multiply_(self, b: Any, /) -> Tensor:
         """`multiply`, in place."""
     def mv(self, other: Any) -> Tensor:
         """``x @ other`` of 2 and 1 axes."""
@@ -833,7 +849,13 @@ class Tensor:
         neginf: builtins.float | None = None,
     ) -> Tensor:
         """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones)."""
-    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nan_to_num_(
+        self,
+        copy: builtins.bool = True,
+        nan: builtins.float = 0.0,
+        posinf: builtins.float | None = None,
+        neginf: builtins.float | None = None,
+    ) -> Tensor:
         """`nan_to_num`, in place."""
     def nanmean(
         self,
@@ -881,42 +903,44 @@ class Tensor:
     def nbytes(self) -> builtins.int: ...
     @property
     def ndim(self) -> builtins.int: ...
-    def ndtr_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ndtr_(self, /) -> Tensor:
         """`ndtr`, in place."""
     def ne(self, b: ArrayLike, /) -> Tensor:
         """Where ``a != b``."""
-    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ne_(self, b: Any, /) -> Tensor:
         """`not_equal`, in place."""
     def neg(self, /) -> Tensor:
         """The values with the other sign, ``-x``."""
-    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def neg_(self, /) -> Tensor:
         """`negative`, in place."""
     def negative(self, /) -> Tensor:
         """The values with the other sign, ``-x``."""
-    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def negative_(self, /) -> Tensor:
         """`negative`, in place."""
     def nextafter(self, b: ArrayLike, /) -> Tensor:
         """The next floating-point numbers after `a` in the direction of `b`."""
-    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nextafter_(self, b: Any, /) -> Tensor:
         """`nextafter`, in place."""
     def nonzero(self) -> tuple[Any, ...]:
         """The indices of the elements that are not 0: a tuple with an array for each axis."""
     def norm(self, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Any:
         """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two."""
-    def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
         """Draws of this mean and standard deviation."""
-    def normal_cdf_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def normal_cdf_(self, /) -> Tensor:
         """`normal_cdf`, in place."""
     def not_equal(self, b: ArrayLike, /) -> Tensor:
         """Where ``a != b``."""
-    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def not_equal_(self, b: Any, /) -> Tensor:
         """`not_equal`, in place."""
     def numel(self) -> builtins.int: ...
     def numpy(self) -> NDArray[Any]:
         """The array itself (shared memory); refused where its gradient would be lost."""
     def outer(self, b: Any) -> Tensor:
         """All products of an element of `a` with one of `b`: a matrix."""
-    def partition(self, *args: Any, **kwargs: Any) -> Tensor:
+    def partition(
+        self, kth: Any, axis: builtins.int | None = -1, kind: Any = None, order: None = None
+    ) -> Tensor:
         """Parted at `kth` along an axis; in functions of arrays written in place, as NumPy's."""
     def permute(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
         """`x` with its axes in another order (reversed when none is given)."""
@@ -924,7 +948,7 @@ class Tensor:
         """The same values, ``+x``."""
     def pow(self, exponent: Any) -> Tensor:
         """``x ** exponent``; a number as one of them has the cheaper rule."""
-    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def pow_(self, exponent: Any) -> Tensor:
         """`power`, in place."""
     def prod(
         self,
@@ -954,7 +978,7 @@ class Tensor:
         """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`."""
     def rad2deg(self, /) -> Tensor:
         """Radians in degrees."""
-    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rad2deg_(self, /) -> Tensor:
         """`rad2deg`, in place."""
     def ravel(self, order: str = "C") -> Tensor:
         """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
@@ -965,17 +989,17 @@ class Tensor:
     def real(self, value: Any) -> None: ...
     def reciprocal(self, /) -> Tensor:
         """The reciprocals ``1 / x``, in the dtype of `x`."""
-    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def reciprocal_(self, /) -> Tensor:
         """`reciprocal`, in place."""
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Calls `hook` with the gradient whenever it is computed; what it returns replaces it."""
     def relu(self) -> Any:
         """``max(x, 0)``; the derivative at 0 is 0."""
-    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def relu_(self) -> Tensor:
         """`relu`, in place."""
     def remainder(self, b: ArrayLike, /) -> Tensor:
         """``a % b``: the remainders of ``a // b``, with the signs of `b`."""
-    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def remainder_(self, b: Any, /) -> Tensor:
         """`remainder`, in place."""
     def repeat(self, repeats: Any, axis: Any = None) -> Tensor:
         """`x` with each element (each slice along `axis`) so many times in a row."""
@@ -999,7 +1023,7 @@ class Tensor:
     @property
     def retains_grad(self) -> builtins.bool:
         """True for a Tensor made by an op whose gradient is kept."""
-    def rint_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rint_(self, /) -> Tensor:
         """`rint`, in place."""
     def roll(self, shift: Any, axis: Any = None) -> Tensor:
         """`x` with its elements shifted along axes (along the whole without one), the last first."""
@@ -1007,11 +1031,11 @@ class Tensor:
         """`x` turned by `k` times 90 degrees, from the first of two axes towards the second."""
     def round(self, decimals: builtins.int = 0, out: None = None) -> Tensor:
         """`x` rounded to so many decimals, halves to the even digit."""
-    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def round_(self, decimals: builtins.int = 0, out: None = None) -> Tensor:
         """`round`, in place."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(x)``."""
-    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rsqrt_(self) -> Tensor:
         """``1 / sqrt(x)``, in place."""
     def scatter_add(self, dim: builtins.int, index: Any, src: Any) -> Tensor:
         """`x` with each element of `src` added at the place along `dim` that `index` says."""
@@ -1026,46 +1050,54 @@ class Tensor:
         """In int16."""
     def sigmoid(self) -> Any:
         """``1 / (1 + exp(-x))``, accurate for all x."""
-    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sigmoid_(self) -> Tensor:
         """`sigmoid`, in place."""
     def sign(self) -> Tensor:
         """-1, 0 or 1; of complex numbers ``x / abs(x)``."""
-    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sign_(self, /) -> Tensor:
         """`sign`, in place."""
     def signbit(self, /) -> Tensor:
         """Where the sign is minus; -0.0 has one."""
-    def signbit_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def signbit_(self, /) -> Tensor:
         """`signbit`, in place."""
     def sin(self, /) -> Tensor:
         """The sines of angles in radians."""
-    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sin_(self, /) -> Tensor:
         """`sin`, in place."""
     def sinc(self) -> Tensor:
         """``sin(pi x) / (pi x)``, and 1 at 0."""
-    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinc_(self) -> Tensor:
         """`sinc`, in place."""
     def sinh(self, /) -> Tensor:
         """The hyperbolic sines."""
-    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinh_(self, /) -> Tensor:
         """`sinh`, in place."""
     @property
     def size(self) -> builtins.int:
         """The number of elements; inside a traced function asking for it fixes the lengths."""
     def softmax(self, axis: Any = -1) -> Any:
         """``exp(x)`` over its sum along `axis`, without overflow."""
-    def sort(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sort(
+        self,
+        axis: builtins.int | None = -1,
+        kind: Any = None,
+        order: None = None,
+        *,
+        descending: builtins.bool = False,
+        stable: builtins.bool | None = True,
+    ) -> Tensor:
         """The elements in order along an axis; in functions of arrays written in place, as NumPy's."""
-    def spacing_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def spacing_(self, /) -> Tensor:
         """`spacing`, in place."""
     def split(self, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
         """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
     def sqrt(self, /) -> Tensor:
         """The square roots that are not negative."""
-    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sqrt_(self, /) -> Tensor:
         """`sqrt`, in place."""
     def square(self, /) -> Tensor:
         """The squares ``x * x``."""
-    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def square_(self, /) -> Tensor:
         """`square`, in place."""
     def squeeze(self, axis: Any = None) -> Tensor:
         """`x` without axes of length 1: those named, or all of them."""
@@ -1116,11 +1148,11 @@ class Tensor:
         """The elements at these indices along `axis`, one for each place of `indices`."""
     def tan(self, /) -> Tensor:
         """The tangents of angles in radians."""
-    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tan_(self, /) -> Tensor:
         """`tan`, in place."""
     def tanh(self, /) -> Tensor:
         """The hyperbolic tangents."""
-    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tanh_(self, /) -> Tensor:
         """`tanh`, in place."""
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Any, ...]:
         """`array_split`."""
@@ -1165,11 +1197,11 @@ class Tensor:
         """The matrices along the last two axes with zeros below the k-th diagonal."""
     def true_divide(self, b: ArrayLike, /) -> Tensor:
         """The quotients ``a / b``; of integers in floating point."""
-    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def true_divide_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def trunc(self, /) -> Tensor:
         """The integers next to `x` towards 0, in the dtype of `x`."""
-    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def trunc_(self, /) -> Tensor:
         """`trunc`, in place."""
     def type(self, dtype: Any = None) -> Any:
         """PyTorch's name of the class of arrays, or the Tensor in another dtype."""
@@ -1179,7 +1211,7 @@ class Tensor:
         """The slices of `x` along `axis`, as many as it is long."""
     def unflatten(self, dim: builtins.int, sizes: Any) -> Tensor:
         """One axis as several, of which one length may be -1."""
-    def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def uniform_(self, low: builtins.float = 0.0, high: builtins.float = 1.0) -> Tensor:
         """Draws evenly between the bounds."""
     def unique(
         self,
