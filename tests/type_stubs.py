@@ -330,7 +330,7 @@ class Stub:
             self.hidden = outer
 
     def _class(self, cls: type) -> str:
-        said = summary(cls)
+        said = _said(cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             self.imports.add("from typing import NamedTuple")
             scope = vars(sys.modules[cls.__module__])
@@ -543,12 +543,14 @@ def _default(value: Any) -> str:
 
 
 def _said(function: Any) -> str:
-    said = summary(function).replace("\\", "\\\\") if function.__doc__ else ""
-    return re.sub(r'"$', r"\"", said)
+    """The docstring, which editors show where a name is pointed at."""
+    said = inspect.getdoc(function) if function.__doc__ else None
+    lines = (said or "").replace("\\", "\\\\").splitlines()
+    return re.sub(r'"$', r"\"", "\n".join(lines)) + "\n" * (len(lines) > 1)
 
 
 def _def(name: str, parameters: str, kind: str, said: str = "") -> str:
-    body = f'\n    """{said}"""' if said else " ..."
+    body = "\n" + textwrap.indent(f'"""{said}"""', "    ") if said else " ..."
     return f"def {name}({parameters}) -> {kind}:{body}"
 
 

@@ -27,7 +27,13 @@ def def_linear(fun: primitive) -> None:
     """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
 
 def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
-    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``."""
+    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
+
+    ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
+    transposed; None for a derivative of zero.
+    Reverse derivatives are the transpose, where there is no `defvjp`; where there is, forward ones
+    are the transpose of that.
+    """
 
 def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
@@ -36,7 +42,11 @@ def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
 
 def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
-    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``."""
+    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``.
+
+    None stands for a derivative of zero. `argnums` says which arguments the rules are for, default
+    the first ones.
+    """
 
 def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
@@ -45,10 +55,30 @@ def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
 
 def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """The map from tangents of x to ``fun(x)`` and its tangent."""
+    """The map from tangents of x to ``fun(x)`` and its tangent.
+
+    >>> import numpy as np
+    >>> from tracegrad.core import make_jvp
+    >>> value, tangent = make_jvp(np.sin, 0.0)(2.0)
+    >>> print(value, tangent)
+    0.0 2.0
+    """
 
 def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
-    """The map from cotangents of ``fun(x)`` to cotangents of x, and ``fun(x)``."""
+    """The map from cotangents of ``fun(x)`` to cotangents of x, and ``fun(x)``.
+
+    >>> import numpy as np
+    >>> from tracegrad.core import make_vjp
+    >>> pull, value = make_vjp(np.sin, 0.0)
+    >>> print(value, pull(2.0))
+    0.0 2.0
+    """
 
 def vspace(value: Any) -> VSpace:
-    """The vector space of a value: HIPS autograd's name for `VSpace`."""
+    """The vector space of a value: HIPS autograd's name for `VSpace`.
+
+    >>> import numpy as np
+    >>> from tracegrad.extend import vspace
+    >>> vspace({"w": np.ones(2), "b": 1.0}).zeros()
+    {'w': array([0., 0.]), 'b': array(0.)}
+    """

@@ -21,7 +21,11 @@ class ExportError(TracegradError, ValueError):
     """What a program needs cannot be written into a file; the message names it."""
 
 class GradientError(TracegradError, RuntimeError):
-    """A backward that cannot run: no graph, a second time, a value changed since."""
+    """A backward that cannot run: no graph, a second time, a value changed since.
+
+    Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
+    those of the forward.
+    """
 
     variable: str | None
     file: str
@@ -35,7 +39,10 @@ class NoKernelsWarning(UserWarning):
     """Nothing runs as machine code, for which numba is needed: NumPy source runs instead."""
 
 class NotBatchedError(TracegradError, RuntimeError):
-    """A step of a function has no form for all examples of a batch at once; the message says why."""
+    """A step of a function has no form for all examples of a batch at once; the message says why.
+
+    `tg.vmap` meets it by running the function for one example after the other.
+    """
 
 class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
@@ -51,7 +58,11 @@ class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 
 class FiniteError(TracegradError, FloatingPointError):
-    """A compiled call gave nan or inf; the message names the statement that did first."""
+    """A compiled call gave nan or inf; the message names the statement that did first.
+
+    `variable` is the user's (``h``) or a cotangent (``h_bar``); `file`, `line` and `text` are its
+    line, `section` is "forward" or "backward", `index` the first bad place.
+    """
 
     variable: str | None
     operation: str
@@ -65,10 +76,16 @@ class LostGradientError(GradientError):
     """A value that is differentiated was read as a Python number that came back in the result."""
 
 class SingularError(TracegradError, LinAlgError):
-    """A matrix that a decomposition cannot take: singular, not positive definite, no convergence."""
+    """A matrix that a decomposition cannot take: singular, not positive definite, no convergence.
+
+    As NumPy's it is a `numpy.linalg.LinAlgError`, which ``except`` clauses name.
+    """
 
 class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):
-    """A gradient was asked of an output that is not a single number."""
+    """A gradient was asked of an output that is not a single number.
+
+    PyTorch's RuntimeError too, and the TypeError of JAX and HIPS autograd.
+    """
 
 class NotDifferentiableError(TracegradError, TypeError, NotImplementedError):
     """An operation on the path has no derivative; HIPS autograd's NotImplementedError too."""

@@ -25,7 +25,23 @@ __all__ = [
 ]
 
 class primitive(Ruled):
-    """Decorates a function that is not looked into: `defvjp` or `defjvp` gives its derivative."""
+    """Decorates a function that is not looked into: `defvjp` or `defjvp` gives its derivative.
+
+    It runs on plain arrays, and as a call by name in generated source. Arguments that are given by
+    name have no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> from tracegrad.extend import defvjp
+    >>> @tg.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> defvjp(cube, lambda ans, x: lambda g: g * 3.0 * x**2)
+    >>> tg.grad(cube)(2.0)
+    np.float64(12.0)
+    """
 
     fun: Any
     def __init__(self, f_raw: Callable[..., Any]) -> None: ...
@@ -36,15 +52,27 @@ class primitive(Ruled):
         users: Sequence[Any],
         makers: Mapping[int, Any] | None = None,
     ) -> None:
-        """``maker(argnums, ans, args, kwargs)`` gives a function of the cotangent."""
+        """``maker(argnums, ans, args, kwargs)`` gives a function of the cotangent.
+
+        `makers` are the rules of single arguments that it stands for, if it does.
+        """
     def pushes_by(self, maker: Callable[..., Any], users: Sequence[Any]) -> None:
-        """``maker(argnums, gs, ans, args, kwargs)`` gives the tangent of the value."""
+        """``maker(argnums, gs, ans, args, kwargs)`` gives the tangent of the value.
+
+        Where `defvjp` gave the transpose already, that stays.
+        """
 
 def def_linear(fun: primitive) -> None:
     """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
 
 def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
-    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``."""
+    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
+
+    ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
+    transposed; None for a derivative of zero.
+    Reverse derivatives are the transpose, where there is no `defvjp`; where there is, forward ones
+    are the transpose of that.
+    """
 
 def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
@@ -53,7 +81,11 @@ def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
 
 def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
-    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``."""
+    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``.
+
+    None stands for a derivative of zero. `argnums` says which arguments the rules are for, default
+    the first ones.
+    """
 
 def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
@@ -62,7 +94,22 @@ def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
 
 def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function through which no derivative flows: what it gets are constants."""
+    """Decorates a function through which no derivative flows: what it gets are constants.
+
+    >>> from tracegrad import grad
+    >>> from tracegrad.extend import notrace_primitive
+    >>> @notrace_primitive
+    ... def scale(x):
+    ...     return abs(x)
+    >>> print(grad(lambda x: x * scale(x))(3.0))
+    3.0
+    """
 
 def vspace(value: Any) -> VSpace:
-    """The vector space of a value: HIPS autograd's name for `VSpace`."""
+    """The vector space of a value: HIPS autograd's name for `VSpace`.
+
+    >>> import numpy as np
+    >>> from tracegrad.extend import vspace
+    >>> vspace({"w": np.ones(2), "b": 1.0}).zeros()
+    {'w': array([0., 0.]), 'b': array(0.)}
+    """

@@ -17,4 +17,13 @@ def isbox(x: Any) -> bool:
     """Whether a value is traced or has a history: a Tensor."""
 
 def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function through which no derivative flows: what it gets are constants."""
+    """Decorates a function through which no derivative flows: what it gets are constants.
+
+    >>> from tracegrad import grad
+    >>> from tracegrad.extend import notrace_primitive
+    >>> @notrace_primitive
+    ... def scale(x):
+    ...     return abs(x)
+    >>> print(grad(lambda x: x * scale(x))(3.0))
+    3.0
+    """

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import os
 import re
@@ -42,6 +44,15 @@ def test_every_public_name_has_a_type():
         assert re.search(
             rf"^(def {name}\(|{name}: |from .* import .*\b{name}\b)", text, re.MULTILINE
         )
+
+
+def test_editors_show_what_help_shows():
+    text = (type_stubs.ROOT / "tracegrad" / "__init__.pyi").read_text(encoding="utf-8")
+    said = {n.name: ast.get_docstring(n) for n in ast.parse(text).body if hasattr(n, "name")}
+    functions = {name: getattr(tg, name) for name in tg.__all__ if name in said}
+    assert len(functions) > 350
+    for name, function in functions.items():
+        assert (said[name] or "").strip() == inspect.getdoc(function).strip(), name
 
 
 @pytest.mark.slow

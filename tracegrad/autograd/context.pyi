@@ -7,7 +7,30 @@ from typing import Any
 from tracegrad.tensors.tensor import Tensor
 
 class FunctionCtx:
-    """What ``forward`` leaves for ``backward``: saved Tensors, options, and any other attribute."""
+    """What ``forward`` leaves for ``backward``: saved Tensors, options, and any other attribute.
+
+    Saved Tensors that are arguments or outputs are known by their place: so that gradients of
+    gradients flow through them, and so that a context and an output do not hold each other.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> class Scaled(tg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         ctx.save_for_backward(x)
+    ...         return x * factor
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * ctx.factor, None
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> Scaled.apply(x, 3.0).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
 
     needs_input_grad: Any
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None: ...

@@ -7,7 +7,29 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 class profile:
-    """A context that records what runs on this thread, and for how long."""
+    """A context that records what runs on this thread, and for how long.
+
+    Parameters
+    ----------
+    enabled : bool
+        False makes the context do nothing.
+    use_cuda : bool
+        Ignored, with a warning: times are those of the CPU.
+    record_shapes : bool
+        Keep the shapes of the arguments and show them.
+    profile_memory : bool
+        Count the bytes of the arrays that ops give and show them.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([[2.0]], requires_grad=True)
+    >>> with tg.autograd.profiler.profile() as prof:
+    ...     y = x ** 2
+    ...     y.backward()
+    >>> [event.name for event in prof.function_events]
+    ['pow', 'GraphRoot', 'PowBackward0', 'AccumulateGrad']
+    """
 
     enabled: Any
     record_shapes: Any
@@ -25,7 +47,10 @@ class profile:
     def begin(self, name: str, shapes: tuple[Any, ...]) -> FunctionEvent:
         """Opens an event inside those that are open."""
     def divide(self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float]]) -> None:
-        """Divides a finished event into parts: name, statement, `time.perf_counter` at both ends."""
+        """Divides a finished event into parts: name, statement, `time.perf_counter` at both ends.
+
+        What ran inside a part, Python that a program calls, becomes a child of the part.
+        """
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the events for ``chrome://tracing``."""
     def finish(self, event: FunctionEvent, result: Any) -> None:
@@ -50,7 +75,17 @@ class profile:
         """All events as one row."""
 
 class record_function:
-    """A context (or decorator) whose body is one event of the profiles that are open."""
+    """A context (or decorator) whose body is one event of the profiles that are open.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> with tg.autograd.profiler.profile() as prof:
+    ...     with tg.autograd.profiler.record_function("layer"):
+    ...         y = tg.tensor([1.0]) * 2
+    >>> [event.name for event in prof.function_events]
+    ['layer', 'mul']
+    """
 
     name: Any
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]: ...
@@ -97,7 +132,15 @@ class EventList(list[Any]):
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table."""
+        """The events as a table.
+
+        sort_by
+            ``"cpu_time"``, ``"cpu_time_total"``, ``"self_cpu_time_total"``, ``"count"``,
+            ``"cpu_memory_usage"`` or ``"self_cpu_memory_usage"``, largest first; default: in the
+            order in which they ran.
+        row_limit
+            How many rows to show; -1 for all. The totals are of all.
+        """
     def total_average(self) -> FunctionEventAvg:
         """Everything as one row; its total time is the time of its parts alone, counted once."""
 
@@ -177,7 +220,10 @@ class FunctionEventAvg:
     def self_cpu_time_total_str(self) -> str: ...
 
 def event_name(what: Any) -> str:
-    """The node's name for a step of a backward; for an op the name that its node would have."""
+    """The node's name for a step of a backward; for an op the name that its node would have.
+
+    ``MulBackward0`` for the step, ``mul`` for the op.
+    """
 
 def format_memory(size: int) -> str:
     """``32 b``, ``1.50 Kb``."""

@@ -5,7 +5,7 @@
 from typing import Any
 
 class Verification:
-    """What `verify` found; true where everything agrees."""
+    """What `verify` found; true where everything agrees. Prints as a report."""
 
     name: str
     checks: tuple[Check, ...]

@@ -17,7 +17,17 @@ def adam(
     b2: float = 0.999,
     eps: float = 1e-08,
 ) -> Any:
-    """Adam: running means of gradients and of their squares, corrected for their start (Kingma, Ba 2014)."""
+    """Adam: running means of gradients and of their squares, corrected for their start (Kingma, Ba
+    2014).
+
+    >>> import numpy as np
+    >>> from tracegrad import grad
+    >>> from tracegrad.misc.optimizers import adam
+    >>> slope = grad(lambda p: (p["x"] - 1.0) ** 2)
+    >>> found = adam(lambda p, i: slope(p), {"x": 0.0}, num_iters=200, step_size=0.1)
+    >>> print(round(float(found["x"]), 2))
+    1.0
+    """
 
 def rmsprop(
     grad: Any,
@@ -38,7 +48,14 @@ def sgd(
     step_size: float = 0.1,
     mass: float = 0.9,
 ) -> Any:
-    """Stochastic gradient descent with momentum: the velocity is a running mean of gradients."""
+    """Stochastic gradient descent with momentum: the velocity is a running mean of gradients.
+
+    >>> import numpy as np
+    >>> from tracegrad.misc.optimizers import sgd
+    >>> found = sgd(lambda x, i: 2.0 * (x - 1.0), np.zeros(2), num_iters=400)
+    >>> print(found.round(3))
+    [1. 1.]
+    """
 
 def unflatten_optimizer(optimize: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates an optimizer of vectors: the result takes and returns pytrees."""

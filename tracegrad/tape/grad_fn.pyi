@@ -19,7 +19,10 @@ class GradFn:
         """The operation's name as PyTorch writes it."""
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """What made the operands that are arrays, and which of its results each is."""
+        """What made the operands that are arrays, and which of its results each is.
+
+        Leaves are `AccumulateGrad` nodes, what needs no gradient is None.
+        """
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls ``hook(grad_inputs, grad_outputs)`` after the gradient of the operation."""
     @property

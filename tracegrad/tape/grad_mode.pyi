@@ -15,7 +15,15 @@ class _Mode:
     def __exit__(self, *error: object) -> None: ...
 
 class set_grad_enabled:
-    """Switches recording, at once; as a context it is switched back on leaving."""
+    """Switches recording, at once; as a context it is switched back on leaving.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> with tg.set_grad_enabled(False):
+    ...     tg.is_grad_enabled()
+    False
+    """
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...

@@ -16,10 +16,37 @@ from tracegrad.tensors.devices import Device
 from tracegrad.tensors.torch_methods import TopK
 
 class Tensor:
-    """An array whose gradients can be asked for."""
+    """An array whose gradients can be asked for.
+
+    Parameters
+    ----------
+    data : array_like
+        Nested numbers or an array; copied. Python's whole numbers become the default float dtype
+        (`tg.tensor` keeps them whole).
+    dtype : str or numpy.dtype, optional
+        Default: that of the data.
+    requires_grad : bool
+        Whether ops on it are recorded and `backward` leaves a gradient in ``grad``.
+    copy : bool
+        False shares the memory of an array, as `tg.as_tensor` does.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
     @property
     def T(self) -> Tensor:
-        """`x` with its axes in another order (reversed when none is given)."""
+        """`x` with its axes in another order (reversed when none is given).
+
+        >>> import tracegrad as tg
+        >>> tg.transpose(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[1., 3.],
+                [2., 4.]])
+        """
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
@@ -48,7 +75,12 @@ class Tensor:
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __ge__(self, other: Any) -> Tensor: ...
     def __getitem__(self, key: Any) -> Tensor:
-        """``tensor[key]``, which looks at the memory of the whole, also where it is one element."""
+        """``tensor[key]``, which looks at the memory of the whole, also where it is one element.
+
+        In functions of arrays an element is a number. A small part of a Tensor that is being filled
+        gets memory of its own, so that it does not keep the whole, and the next write needs no copy of
+        the whole.
+        """
     def __gt__(self, other: Any) -> Tensor: ...
     def __hash__(self) -> builtins.int: ...
     def __iadd__(self, other: Any) -> Tensor: ...
@@ -78,7 +110,11 @@ class Tensor:
     def __ixor__(self, other: Any) -> Tensor: ...
     @property
     def __jax_array__(self) -> Tensor:
-        """Where functions of JAX's look for an array, and find none, they tell what to write."""
+        """Where functions of JAX's look for an array, and find none, they tell what to write.
+
+        JAX asks everything that it does not know for ``__jax_array__``; its operators leave a Tensor
+        that has none to the Tensor's own.
+        """
     def __le__(self, other: Any) -> Tensor: ...
     def __len__(self) -> builtins.int: ...
     def __lshift__(self, other: Any) -> Tensor: ...
@@ -115,23 +151,43 @@ class Tensor:
     def __trunc__(self) -> builtins.int: ...
     def __xor__(self, other: Any) -> Tensor: ...
     def abs(self, /) -> Tensor:
-        """The absolute values; of complex numbers their distances from 0."""
+        """The absolute values; of complex numbers their distances from 0.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64; complex128 gives float64.
+        """
     def abs_(self, /) -> Tensor:
         """`absolute`, in place."""
     def absolute(self, /) -> Tensor:
-        """The absolute values; of complex numbers their distances from 0."""
+        """The absolute values; of complex numbers their distances from 0.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64; complex128 gives float64.
+        """
     def absolute_(self, /) -> Tensor:
         """`absolute`, in place."""
     def acos(self, /) -> Tensor:
-        """The angles in [0, pi] with these cosines."""
+        """The angles in [0, pi] with these cosines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def acos_(self, /) -> Tensor:
         """`arccos`, in place."""
     def acosh(self, /) -> Tensor:
-        """The numbers from 0 on with these hyperbolic cosines."""
+        """The numbers from 0 on with these hyperbolic cosines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def acosh_(self, /) -> Tensor:
         """`arccosh`, in place."""
     def add(self, b: ArrayLike, /) -> Tensor:
-        """The sums ``a + b``."""
+        """The sums ``a + b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """``x + alpha * other``, in place."""
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
@@ -193,31 +249,60 @@ class Tensor:
     ) -> Tensor:
         """Whether any element over `axis` is true."""
     def arccos(self, /) -> Tensor:
-        """The angles in [0, pi] with these cosines."""
+        """The angles in [0, pi] with these cosines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arccos_(self, /) -> Tensor:
         """`arccos`, in place."""
     def arccosh(self, /) -> Tensor:
-        """The numbers from 0 on with these hyperbolic cosines."""
+        """The numbers from 0 on with these hyperbolic cosines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arccosh_(self, /) -> Tensor:
         """`arccosh`, in place."""
     def arcsin(self, /) -> Tensor:
-        """The angles in [-pi/2, pi/2] with these sines."""
+        """The angles in [-pi/2, pi/2] with these sines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arcsin_(self, /) -> Tensor:
         """`arcsin`, in place."""
     def arcsinh(self, /) -> Tensor:
-        """The numbers with these hyperbolic sines."""
+        """The numbers with these hyperbolic sines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arcsinh_(self, /) -> Tensor:
         """`arcsinh`, in place."""
     def arctan(self, /) -> Tensor:
-        """The angles in (-pi/2, pi/2) with these tangents."""
+        """The angles in (-pi/2, pi/2) with these tangents.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arctan2(self, b: ArrayLike, /) -> Tensor:
-        """The angles in [-pi, pi] of the points (b, a)."""
+        """The angles in [-pi, pi] of the points (b, a).
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def arctan2_(self, b: Any, /) -> Tensor:
         """`arctan2`, in place."""
     def arctan_(self, /) -> Tensor:
         """`arctan`, in place."""
     def arctanh(self, /) -> Tensor:
-        """The numbers with these hyperbolic tangents."""
+        """The numbers with these hyperbolic tangents.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def arctanh_(self, /) -> Tensor:
         """`arctanh`, in place."""
     def argmax(
@@ -241,15 +326,30 @@ class Tensor:
         descending: builtins.bool = False,
         stable: builtins.bool | None = True,
     ) -> Tensor:
-        """The indices that put `x` in order along `axis`, as `sort` does; equal elements stay so."""
+        """The indices that put `x` in order along `axis`, as `sort` does; equal elements stay so.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.argsort(tg.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
+        """
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not 0, a row for each."""
     def asin(self, /) -> Tensor:
-        """The angles in [-pi/2, pi/2] with these sines."""
+        """The angles in [-pi/2, pi/2] with these sines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def asin_(self, /) -> Tensor:
         """`arcsin`, in place."""
     def asinh(self, /) -> Tensor:
-        """The numbers with these hyperbolic sines."""
+        """The numbers with these hyperbolic sines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def asinh_(self, /) -> Tensor:
         """`arcsinh`, in place."""
     def astype(
@@ -257,15 +357,28 @@ class Tensor:
     ) -> Tensor:
         """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
     def atan(self, /) -> Tensor:
-        """The angles in (-pi/2, pi/2) with these tangents."""
+        """The angles in (-pi/2, pi/2) with these tangents.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def atan2(self, b: ArrayLike, /) -> Tensor:
-        """The angles in [-pi, pi] of the points (b, a)."""
+        """The angles in [-pi, pi] of the points (b, a).
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def atan2_(self, b: Any, /) -> Tensor:
         """`arctan2`, in place."""
     def atan_(self, /) -> Tensor:
         """`arctan`, in place."""
     def atanh(self, /) -> Tensor:
-        """The numbers with these hyperbolic tangents."""
+        """The numbers with these hyperbolic tangents.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def atanh_(self, /) -> Tensor:
         """`arctanh`, in place."""
     def backward(
@@ -274,15 +387,32 @@ class Tensor:
         retain_graph: builtins.bool | None = None,
         create_graph: builtins.bool = False,
     ) -> None:
-        """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it."""
+        """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it.
+
+        gradient
+            The cotangent of this Tensor; may be left out when it is a single number.
+        retain_graph
+            Keeps the graph for another backward (default: as `create_graph`).
+        create_graph
+            Records the backward itself, so that gradients can be differentiated again.
+        """
     def bernoulli_(self, p: builtins.float = 0.5) -> Tensor:
         """Draws 1 with probability `p`, else 0."""
     def betaln_(self, b: Any, /) -> Tensor:
         """`betaln`, in place."""
     def bincount(self, weights: Any = None, minlength: builtins.int = 0) -> Tensor:
-        """How often each of the numbers 0, 1, ... is in a vector of such numbers."""
+        """How often each of the numbers 0, 1, ... is in a vector of such numbers.
+
+        The result is as long as the largest number tells (it is looked at), at least `minlength`.
+        With `weights` they are added up in place of ones; gradients flow to them.
+        """
     def bitwise_and(self, b: ArrayLike, /) -> Tensor:
-        """``a & b``: the bits that are 1 in both."""
+        """``a & b``: the bits that are 1 in both.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64. TypeError for float32, float64, complex128. Results carry no
+        gradient.
+        """
     def bitwise_and_(self, b: Any, /) -> Tensor:
         """`bitwise_and`, in place."""
     def bitwise_count_(self, /) -> Tensor:
@@ -292,15 +422,29 @@ class Tensor:
     def bitwise_left_shift_(self, b: Any, /) -> Tensor:
         """`bitwise_left_shift`, in place."""
     def bitwise_not(self, /) -> Tensor:
-        """``~x``: every bit the other way; of bools the negation."""
+        """``~x``: every bit the other way; of bools the negation.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64. TypeError for float32, float64, complex128. Results carry no gradient.
+        """
     def bitwise_or(self, b: ArrayLike, /) -> Tensor:
-        """``a | b``: the bits that are 1 in one of both."""
+        """``a | b``: the bits that are 1 in one of both.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64. TypeError for float32, float64, complex128. Results carry no
+        gradient.
+        """
     def bitwise_or_(self, b: Any, /) -> Tensor:
         """`bitwise_or`, in place."""
     def bitwise_right_shift_(self, b: Any, /) -> Tensor:
         """`bitwise_right_shift`, in place."""
     def bitwise_xor(self, b: ArrayLike, /) -> Tensor:
-        """``a ^ b``: the bits in which both differ."""
+        """``a ^ b``: the bits in which both differ.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64. TypeError for float32, float64, complex128. Results carry no
+        gradient.
+        """
     def bitwise_xor_(self, b: Any, /) -> Tensor:
         """`bitwise_xor`, in place."""
     def bmm(self, other: Any) -> Tensor:
@@ -314,7 +458,11 @@ class Tensor:
     def cdouble(self) -> Tensor:
         """In complex128."""
     def ceil(self, /) -> Tensor:
-        """The smallest integers that are not below `x`, in the dtype of `x`."""
+        """The smallest integers that are not below `x`, in the dtype of `x`.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64. TypeError for complex128.
+        """
     def ceil_(self, /) -> Tensor:
         """`ceil`, in place."""
     def cfloat(self) -> Tensor:
@@ -332,7 +480,10 @@ class Tensor:
         a_min: Any = None,
         a_max: Any = None,
     ) -> Tensor:
-        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1.
+
+        The bounds are `min` and `max`, or by NumPy's older names `a_min` and `a_max`.
+        """
     def clamp_(
         self,
         min: Any = None,
@@ -360,7 +511,10 @@ class Tensor:
         a_min: Any = None,
         a_max: Any = None,
     ) -> Tensor:
-        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1.
+
+        The bounds are `min` and `max`, or by NumPy's older names `a_min` and `a_max`.
+        """
     def clip_(
         self,
         min: Any = None,
@@ -390,17 +544,30 @@ class Tensor:
     def copy_in_order_(self, /) -> Tensor:
         """`copy_in_order`, in place."""
     def copysign(self, b: ArrayLike, /) -> Tensor:
-        """The absolute values of `a` with the signs of `b`."""
+        """The absolute values of `a` with the signs of `b`.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def copysign_(self, b: Any, /) -> Tensor:
         """`copysign`, in place."""
     def corrcoef(self, y: Any = None, rowvar: builtins.bool = True, *, dtype: Any = None) -> Tensor:
         """The correlations of variables, which are the rows of `x`: covariances over deviations."""
     def cos(self, /) -> Tensor:
-        """The cosines of angles in radians."""
+        """The cosines of angles in radians.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def cos_(self, /) -> Tensor:
         """`cos`, in place."""
     def cosh(self, /) -> Tensor:
-        """The hyperbolic cosines."""
+        """The hyperbolic cosines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def cosh_(self, /) -> Tensor:
         """`cosh`, in place."""
     def count_nonzero(self, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
@@ -417,7 +584,11 @@ class Tensor:
         dtype: Any = None,
         correction: builtins.int | None = None,
     ) -> Tensor:
-        """The covariances of variables, which are the rows of `m` (the columns without `rowvar`)."""
+        """The covariances of variables, which are the rows of `m` (the columns without `rowvar`).
+
+        Sums of products of deviations over n - 1, or over n with `bias`, or over n - `ddof` (PyTorch's
+        `correction`); `fweights` are numbers of repetitions, `aweights` weights of observations.
+        """
     def cpu(self) -> Tensor:
         """On the processor, as a NumPy array."""
     def cross(
@@ -432,9 +603,16 @@ class Tensor:
     def cuda(self, index: builtins.int = 0) -> Tensor:
         """On a GPU; raises when there is none, naming what was found."""
     def cummax(self, axis: builtins.int | None = None) -> Any:
-        """The largest element up to each one, along `axis` (None: of the flattened array)."""
+        """The largest element up to each one, along `axis` (None: of the flattened array).
+
+        Of ties the latest has the gradient, as in PyTorch; the values alone are returned, as NumPy's
+        ``maximum.accumulate`` does.
+        """
     def cummin(self, axis: builtins.int | None = None) -> Any:
-        """The smallest element up to each one, along `axis` (None: of the flattened array)."""
+        """The smallest element up to each one, along `axis` (None: of the flattened array).
+
+        Ties as in `cummax`.
+        """
     def cumprod(
         self, axis: builtins.int | None = None, dtype: Any = None, out: None = None
     ) -> Tensor:
@@ -445,11 +623,18 @@ class Tensor:
         """The sums of the elements up to each one, along `axis` (None: of the flattened array)."""
     @property
     def data(self) -> Tensor:
-        """The same values (shared memory) without history; may be assigned to."""
+        """The same values (shared memory) without history; may be assigned to.
+
+        A write to it changes this Tensor; a backward that needs the old values is refused.
+        """
     @data.setter
     def data(self, value: Any) -> None: ...
     def deg2rad(self, /) -> Tensor:
-        """Degrees in radians."""
+        """Degrees in radians.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64; bool gives float16; int64 gives float64. TypeError for complex128.
+        """
     def deg2rad_(self, /) -> Tensor:
         """`deg2rad`, in place."""
     def detach(self) -> Tensor:
@@ -470,18 +655,36 @@ class Tensor:
     def diff(
         self, n: builtins.int = 1, axis: builtins.int = -1, prepend: Any = None, append: Any = None
     ) -> Tensor:
-        """The differences of neighbours along `axis`, `n` times over."""
+        """The differences of neighbours along `axis`, `n` times over.
+
+        prepend, append
+            What is put before and behind `x` first: an array, or a number for each line.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.diff(tg.tensor([1.0, 4.0, 9.0]))
+        tensor([3., 5.])
+        """
     def digamma_(self, /) -> Tensor:
         """`digamma`, in place."""
     def dim(self) -> builtins.int: ...
     def direction_(self, /) -> Tensor:
         """`direction`, in place."""
     def div(self, b: ArrayLike, /) -> Tensor:
-        """The quotients ``a / b``; of integers in floating point."""
+        """The quotients ``a / b``; of integers in floating point.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64, complex128; bool, int64 give float64.
+        """
     def div_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def divide(self, b: ArrayLike, /) -> Tensor:
-        """The quotients ``a / b``; of integers in floating point."""
+        """The quotients ``a / b``; of integers in floating point.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64, complex128; bool, int64 give float64.
+        """
     def divide_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def dot(self, b: Any) -> Tensor:
@@ -495,7 +698,11 @@ class Tensor:
     def element_size(self) -> builtins.int:
         """The bytes of one element."""
     def eq(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a == b``."""
+        """Where ``a == b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def eq_(self, b: Any, /) -> Tensor:
         """`equal`, in place."""
     def erf_(self, /) -> Tensor:
@@ -505,9 +712,17 @@ class Tensor:
     def erfinv_(self, /) -> Tensor:
         """`erfinv`, in place."""
     def exp(self, /) -> Tensor:
-        """The exponentials ``e ** x``."""
+        """The exponentials ``e ** x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def exp2(self, /) -> Tensor:
-        """The powers ``2 ** x``."""
+        """The powers ``2 ** x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def exp2_(self, /) -> Tensor:
         """`exp2`, in place."""
     def exp_(self, /) -> Tensor:
@@ -519,7 +734,11 @@ class Tensor:
     def expit_(self, /) -> Tensor:
         """`expit`, in place."""
     def expm1(self, /) -> Tensor:
-        """``exp(x) - 1``, exact where that is small."""
+        """``exp(x) - 1``, exact where that is small.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def expm1_(self, /) -> Tensor:
         """`expm1`, in place."""
     def exponential_(self, lambd: builtins.float = 1.0) -> Tensor:
@@ -531,7 +750,11 @@ class Tensor:
     def fill_(self, value: Any) -> Tensor:
         """Every element becomes `value`."""
     def fix(self, /) -> Tensor:
-        """The integers next to `x` towards 0, in the dtype of `x`."""
+        """The integers next to `x` towards 0, in the dtype of `x`.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64. TypeError for complex128.
+        """
     @property
     def flat(self) -> Any:
         """The elements of a Tensor, row after row, as a vector that is read and written by index."""
@@ -548,29 +771,53 @@ class Tensor:
     def float(self) -> Tensor:
         """In float32."""
     def float_power(self, b: ArrayLike, /) -> Tensor:
-        """The powers ``a ** b`` in float64 or complex128."""
+        """The powers ``a ** b`` in float64 or complex128.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float64, complex128; bool, int64, float32 give float64.
+        """
     def float_power_(self, b: Any, /) -> Tensor:
         """`float_power`, in place."""
     def floor(self, /) -> Tensor:
-        """The largest integers that are not above `x`, in the dtype of `x`."""
+        """The largest integers that are not above `x`, in the dtype of `x`.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64. TypeError for complex128.
+        """
     def floor_(self, /) -> Tensor:
         """`floor`, in place."""
     def floor_divide(self, b: ArrayLike, /) -> Tensor:
-        """``a // b``: the quotients rounded down."""
+        """``a // b``: the quotients rounded down.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64, float32, float64; bool gives int8. TypeError for complex128.
+        """
     def floor_divide_(self, b: Any, /) -> Tensor:
         """`floor_divide`, in place."""
     def floor_divide_integers_(self, b: Any, /) -> Tensor:
         """`floor_divide_integers`, in place."""
     def fmax(self, b: ArrayLike, /) -> Tensor:
-        """The larger of `a` and `b`; where one is NaN, the other."""
+        """The larger of `a` and `b`; where one is NaN, the other.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def fmax_(self, b: Any, /) -> Tensor:
         """`fmax`, in place."""
     def fmin(self, b: ArrayLike, /) -> Tensor:
-        """The smaller of `a` and `b`; where one is NaN, the other."""
+        """The smaller of `a` and `b`; where one is NaN, the other.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def fmin_(self, b: Any, /) -> Tensor:
         """`fmin`, in place."""
     def fmod(self, b: ArrayLike, /) -> Tensor:
-        """The remainders of ``a / b`` with the signs of `a`, as in C."""
+        """The remainders of ``a / b`` with the signs of `a`, as in C.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64, float32, float64; bool gives int8. TypeError for complex128.
+        """
     def fmod_(self, b: Any, /) -> Tensor:
         """`fmod`, in place."""
     def frac(self) -> Tensor:
@@ -580,11 +827,20 @@ class Tensor:
     def gather(self, dim: builtins.int, index: Any) -> Tensor:
         """For each place of `index` the element along `dim` whose number stands there."""
     def gcd(self, b: ArrayLike, /) -> Tensor:
-        """The greatest common divisors."""
+        """The greatest common divisors.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64. TypeError for bool, float32, float64, complex128. Results carry no
+        gradient.
+        """
     def gcd_(self, b: Any, /) -> Tensor:
         """`gcd`, in place."""
     def ge(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a >= b``."""
+        """Where ``a >= b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def ge_(self, b: Any, /) -> Tensor:
         """`greater_equal`, in place."""
     @property
@@ -596,19 +852,36 @@ class Tensor:
     def grad_fn(self) -> GradFn | None:
         """What made it, as a node of the graph (``AddBackward0``); None for a leaf."""
     def greater(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a > b``."""
+        """Where ``a > b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def greater_(self, b: Any, /) -> Tensor:
         """`greater`, in place."""
     def greater_equal(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a >= b``."""
+        """Where ``a >= b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def greater_equal_(self, b: Any, /) -> Tensor:
         """`greater_equal`, in place."""
     def gt(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a > b``."""
+        """Where ``a > b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def gt_(self, b: Any, /) -> Tensor:
         """`greater`, in place."""
     def heaviside(self, b: ArrayLike, /) -> Tensor:
-        """0 where `a` is negative, 1 where it is positive, `b` where it is 0."""
+        """0 where `a` is negative, 1 where it is positive, `b` where it is 0.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def heaviside_(self, b: Any, /) -> Tensor:
         """`heaviside`, in place."""
     def histogram(
@@ -618,11 +891,25 @@ class Tensor:
         density: builtins.bool | None = None,
         weights: Any = None,
     ) -> tuple[Any, Any]:
-        """How many elements of `x` are in each bin, and the edges of the bins."""
+        """How many elements of `x` are in each bin, and the edges of the bins.
+
+        bins
+            A number of equal bins between the extremes of `x` (or in `range`), or rising edges.
+        density
+            Counts over their sum and the widths of the bins: the integral is 1.
+        weights
+            For each element what it counts. Counts are whole numbers: gradients flow to the weights
+            alone, and from the edges (and so with `density`) to given edges or to the extremes of `x`.
+        """
     def hsplit(self, indices_or_sections: Any) -> tuple[Any, ...]:
         """`split` along the second axis; of vectors along their only one."""
     def hypot(self, b: ArrayLike, /) -> Tensor:
-        """``sqrt(a**2 + b**2)`` without overflow."""
+        """``sqrt(a**2 + b**2)`` without overflow.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def hypot_(self, b: Any, /) -> Tensor:
         """`hypot`, in place."""
     def i0_(self, /) -> Tensor:
@@ -663,7 +950,11 @@ class Tensor:
     ) -> Tensor:
         """Where `a` and `b` are equal within ``atol + rtol * abs(b)``."""
     def isfinite(self, /) -> Tensor:
-        """Where `x` is neither infinite nor NaN."""
+        """Where `x` is neither infinite nor NaN.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool;
+        int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def isfinite_(self, /) -> Tensor:
         """`isfinite`, in place."""
     def isin(
@@ -676,11 +967,19 @@ class Tensor:
     ) -> Tensor:
         """Where elements of the first are among those of the second (with `invert`: are not)."""
     def isinf(self, /) -> Tensor:
-        """Where `x` is infinite."""
+        """Where `x` is infinite.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool;
+        int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def isinf_(self, /) -> Tensor:
         """`isinf`, in place."""
     def isnan(self, /) -> Tensor:
-        """Where `x` is NaN."""
+        """Where `x` is NaN.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool;
+        int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def isnan_(self, /) -> Tensor:
         """`isnan`, in place."""
     def isneginf(self) -> Tensor:
@@ -696,13 +995,22 @@ class Tensor:
     def kron(self, b: Any) -> Tensor:
         """The Kronecker product: every element of `a` times the whole of `b`, as blocks."""
     def lcm(self, b: ArrayLike, /) -> Tensor:
-        """The least common multiples."""
+        """The least common multiples.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64. TypeError for bool, float32, float64, complex128. Results carry no
+        gradient.
+        """
     def lcm_(self, b: Any, /) -> Tensor:
         """`lcm`, in place."""
     def ldexp(self, x2: Any) -> Tensor:
         """``x1 * 2 ** x2``."""
     def le(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a <= b``."""
+        """Where ``a <= b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def le_(self, b: Any, /) -> Tensor:
         """`less_equal`, in place."""
     def lerp(self, end: Any, weight: Any) -> Tensor:
@@ -710,25 +1018,49 @@ class Tensor:
     def lerp_(self, end: Any, weight: Any) -> Tensor:
         """From x a part of the way to `end`, in place."""
     def less(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a < b``."""
+        """Where ``a < b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def less_(self, b: Any, /) -> Tensor:
         """`less`, in place."""
     def less_equal(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a <= b``."""
+        """Where ``a <= b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def less_equal_(self, b: Any, /) -> Tensor:
         """`less_equal`, in place."""
     def log(self, /) -> Tensor:
-        """The natural logarithms."""
+        """The natural logarithms.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def log10(self, /) -> Tensor:
-        """The logarithms to base 10."""
+        """The logarithms to base 10.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def log10_(self, /) -> Tensor:
         """`log10`, in place."""
     def log1p(self, /) -> Tensor:
-        """``log(1 + x)``, exact where `x` is small."""
+        """``log(1 + x)``, exact where `x` is small.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def log1p_(self, /) -> Tensor:
         """`log1p`, in place."""
     def log2(self, /) -> Tensor:
-        """The logarithms to base 2."""
+        """The logarithms to base 2.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def log2_(self, /) -> Tensor:
         """`log2`, in place."""
     def log_(self, /) -> Tensor:
@@ -738,27 +1070,53 @@ class Tensor:
     def log_softmax(self, axis: Any = -1) -> Any:
         """``log(softmax(x))``, exact where the softmax underflows."""
     def logaddexp(self, b: ArrayLike, /) -> Tensor:
-        """``log(exp(a) + exp(b))`` without overflow."""
+        """``log(exp(a) + exp(b))`` without overflow.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def logaddexp2(self, b: ArrayLike, /) -> Tensor:
-        """``log2(2**a + 2**b)`` without overflow."""
+        """``log2(2**a + 2**b)`` without overflow.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def logaddexp2_(self, b: Any, /) -> Tensor:
         """`logaddexp2`, in place."""
     def logaddexp_(self, b: Any, /) -> Tensor:
         """`logaddexp`, in place."""
     def logical_and(self, b: ArrayLike, /) -> Tensor:
-        """Where both are true; numbers are true unless they are 0."""
+        """Where both are true; numbers are true unless they are 0.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def logical_and_(self, b: Any, /) -> Tensor:
         """`logical_and`, in place."""
     def logical_not(self, /) -> Tensor:
-        """Where `x` is false; numbers are false where they are 0."""
+        """Where `x` is false; numbers are false where they are 0.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool;
+        int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def logical_not_(self, /) -> Tensor:
         """`logical_not`, in place."""
     def logical_or(self, b: ArrayLike, /) -> Tensor:
-        """Where one of both is true; numbers are true unless they are 0."""
+        """Where one of both is true; numbers are true unless they are 0.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def logical_or_(self, b: Any, /) -> Tensor:
         """`logical_or`, in place."""
     def logical_xor(self, b: ArrayLike, /) -> Tensor:
-        """Where exactly one of both is true; numbers are true unless they are 0."""
+        """Where exactly one of both is true; numbers are true unless they are 0.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def logical_xor_(self, b: Any, /) -> Tensor:
         """`logical_xor`, in place."""
     def logit_(self, /) -> Tensor:
@@ -768,12 +1126,22 @@ class Tensor:
     def long(self) -> Tensor:
         """In int64."""
     def lt(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a < b``."""
+        """Where ``a < b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def lt_(self, b: Any, /) -> Tensor:
         """`less`, in place."""
     @property
     def mT(self) -> Tensor:
-        """`x` with its last two axes exchanged."""
+        """`x` with its last two axes exchanged.
+
+        >>> import tracegrad as tg
+        >>> tg.matrix_transpose(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[1., 3.],
+                [2., 4.]])
+        """
     def masked_fill(self, mask: Any, value: Any) -> Tensor:
         """`value` where the mask is true, else `x`."""
     def masked_fill_(self, mask: Any, value: Any) -> Tensor:
@@ -781,7 +1149,13 @@ class Tensor:
     def masked_select(self, mask: Any) -> Tensor:
         """The elements where the mask is true, as a vector."""
     def matmul(self, b: ArrayLike, /) -> Tensor:
-        """The matrix product over the last two axes, batches broadcast."""
+        """The matrix product over the last two axes, batches broadcast.
+
+        Shapes ``(..., m, k)`` and ``(..., k, n)`` give ``(..., m, n)``; a vector as `a` is a row, as
+        `b` a column, and its axis is not in the result. Raises ShapeError where the k differ.
+
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def max(
         self,
         axis: Any = None,
@@ -790,9 +1164,17 @@ class Tensor:
         initial: Any = None,
         where: Any = None,
     ) -> Tensor:
-        """The largest element over `axis`."""
+        """The largest element over `axis`.
+
+        Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+        whole array, or over several axes, they share it evenly, as always in ``amax``.
+        """
     def maximum(self, b: ArrayLike, /) -> Tensor:
-        """The larger of `a` and `b`, NaN where one is; ties share the gradient evenly."""
+        """The larger of `a` and `b`, NaN where one is; ties share the gradient evenly.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def maximum_(self, b: Any, /) -> Tensor:
         """`maximum`, in place."""
     def mean(
@@ -811,7 +1193,16 @@ class Tensor:
         overwrite_input: builtins.bool = False,
         keepdims: builtins.bool = False,
     ) -> Tensor:
-        """The middle of the sorted elements over `axis`, or the mean of the two in the middle."""
+        """The middle of the sorted elements over `axis`, or the mean of the two in the middle.
+
+        The gradient goes to those two, half to each.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.median(tg.tensor([3.0, 1.0, 2.0]))
+        tensor(2.)
+        """
     def min(
         self,
         axis: Any = None,
@@ -820,9 +1211,17 @@ class Tensor:
         initial: Any = None,
         where: Any = None,
     ) -> Tensor:
-        """The smallest element over `axis`."""
+        """The smallest element over `axis`.
+
+        Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+        whole array, or over several axes, they share it evenly, as always in ``amin``.
+        """
     def minimum(self, b: ArrayLike, /) -> Tensor:
-        """The smaller of `a` and `b`, NaN where one is; ties share the gradient evenly."""
+        """The smaller of `a` and `b`, NaN where one is; ties share the gradient evenly.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def minimum_(self, b: Any, /) -> Tensor:
         """`minimum`, in place."""
     def mm(self, other: Any) -> Tensor:
@@ -832,11 +1231,19 @@ class Tensor:
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """`x` with axes moved to other places, the rest in order."""
     def mul(self, b: ArrayLike, /) -> Tensor:
-        """The products ``a * b``, element by element."""
+        """The products ``a * b``, element by element.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def mul_(self, b: Any, /) -> Tensor:
         """`multiply`, in place."""
     def multiply(self, b: ArrayLike, /) -> Tensor:
-        """The products ``a * b``, element by element."""
+        """The products ``a * b``, element by element.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool, int64, float32, float64, complex128.
+        """
     def multiply_(self, b: Any, /) -> Tensor:
         """`multiply`, in place."""
     def mv(self, other: Any) -> Tensor:
@@ -848,7 +1255,10 @@ class Tensor:
         posinf: builtins.float | None = None,
         neginf: builtins.float | None = None,
     ) -> Tensor:
-        """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones)."""
+        """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones).
+
+        With ``copy=False`` they are replaced in `x` itself, where that is an array.
+        """
     def nan_to_num_(
         self,
         copy: builtins.bool = True,
@@ -906,31 +1316,58 @@ class Tensor:
     def ndtr_(self, /) -> Tensor:
         """`ndtr`, in place."""
     def ne(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a != b``."""
+        """Where ``a != b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def ne_(self, b: Any, /) -> Tensor:
         """`not_equal`, in place."""
     def neg(self, /) -> Tensor:
-        """The values with the other sign, ``-x``."""
+        """The values with the other sign, ``-x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        int64, float32, float64, complex128. TypeError for bool.
+        """
     def neg_(self, /) -> Tensor:
         """`negative`, in place."""
     def negative(self, /) -> Tensor:
-        """The values with the other sign, ``-x``."""
+        """The values with the other sign, ``-x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        int64, float32, float64, complex128. TypeError for bool.
+        """
     def negative_(self, /) -> Tensor:
         """`negative`, in place."""
     def nextafter(self, b: ArrayLike, /) -> Tensor:
-        """The next floating-point numbers after `a` in the direction of `b`."""
+        """The next floating-point numbers after `a` in the direction of `b`.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64; bool gives float16; int64 gives float64. TypeError for
+        complex128.
+        """
     def nextafter_(self, b: Any, /) -> Tensor:
         """`nextafter`, in place."""
     def nonzero(self) -> tuple[Any, ...]:
         """The indices of the elements that are not 0: a tuple with an array for each axis."""
     def norm(self, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Any:
-        """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two."""
+        """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two.
+
+        ord
+            Of vectors: any number, `inf`, `-inf`, 0 (how many elements are not 0). Of matrices: "fro",
+            "nuc" (the sum of singular values), 2 and -2 (the largest, the smallest one), 1, -1, `inf`,
+            `-inf`. Without it the root of the sum of squares.
+        """
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
         """Draws of this mean and standard deviation."""
     def normal_cdf_(self, /) -> Tensor:
         """`normal_cdf`, in place."""
     def not_equal(self, b: ArrayLike, /) -> Tensor:
-        """Where ``a != b``."""
+        """Where ``a != b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: bool; int64, float32, float64, complex128 give bool. Results carry no gradient.
+        """
     def not_equal_(self, b: Any, /) -> Tensor:
         """`not_equal`, in place."""
     def numel(self) -> builtins.int: ...
@@ -945,7 +1382,11 @@ class Tensor:
     def permute(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
         """`x` with its axes in another order (reversed when none is given)."""
     def positive(self, /) -> Tensor:
-        """The same values, ``+x``."""
+        """The same values, ``+x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        int64, float32, float64, complex128. TypeError for bool.
+        """
     def pow(self, exponent: Any) -> Tensor:
         """``x ** exponent``; a number as one of them has the cheaper rule."""
     def pow_(self, exponent: Any) -> Tensor:
@@ -975,9 +1416,30 @@ class Tensor:
         *,
         weights: Any = None,
     ) -> Tensor:
-        """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`."""
+        """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`.
+
+        Several `q` give as many quantiles, on axes of their own in front. Differentiable in `x` and,
+        where the method interpolates, in `q`.
+
+        method
+            NumPy's methods: ``"linear"``, ``"lower"``, ``"higher"``, ``"nearest"``, ``"midpoint"``,
+            ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` and so on.
+        weights
+            How often each element counts, for the method ``"inverted_cdf"``: they have the shape of
+            `x`, or that of its `axis`. The quantile is an element: weights have no gradient.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.quantile(tg.tensor([3.0, 1.0, 2.0]), [0.25, 1.0])
+        tensor([1.5000, 3.0000])
+        """
     def rad2deg(self, /) -> Tensor:
-        """Radians in degrees."""
+        """Radians in degrees.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64; bool gives float16; int64 gives float64. TypeError for complex128.
+        """
     def rad2deg_(self, /) -> Tensor:
         """`rad2deg`, in place."""
     def ravel(self, order: str = "C") -> Tensor:
@@ -988,21 +1450,36 @@ class Tensor:
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self, /) -> Tensor:
-        """The reciprocals ``1 / x``, in the dtype of `x`."""
+        """The reciprocals ``1 / x``, in the dtype of `x`.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        int64, float32, float64, complex128; bool gives int8.
+        """
     def reciprocal_(self, /) -> Tensor:
         """`reciprocal`, in place."""
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-        """Calls `hook` with the gradient whenever it is computed; what it returns replaces it."""
+        """Calls `hook` with the gradient whenever it is computed; what it returns replaces it.
+
+        Hooks run in the order in which they were registered; the handle's ``remove()`` ends one.
+        """
     def relu(self) -> Any:
         """``max(x, 0)``; the derivative at 0 is 0."""
     def relu_(self) -> Tensor:
         """`relu`, in place."""
     def remainder(self, b: ArrayLike, /) -> Tensor:
-        """``a % b``: the remainders of ``a // b``, with the signs of `b`."""
+        """``a % b``: the remainders of ``a // b``, with the signs of `b`.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64, float32, float64; bool gives int8. TypeError for complex128.
+        """
     def remainder_(self, b: Any, /) -> Tensor:
         """`remainder`, in place."""
     def repeat(self, repeats: Any, axis: Any = None) -> Tensor:
-        """`x` with each element (each slice along `axis`) so many times in a row."""
+        """`x` with each element (each slice along `axis`) so many times in a row.
+
+        repeats
+            One number for all, or a sequence with a number for each.
+        """
     def repeat_interleave(self, repeats: Any, dim: builtins.int | None = None) -> Tensor:
         """`tg.repeat`: each element so many times in a row."""
     @property
@@ -1013,7 +1490,12 @@ class Tensor:
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
         """Switches recording for a leaf; returns the Tensor."""
     def reshape(self, shape: Any = (), *lengths: Any, order: str = "C", copy: Any = None) -> Tensor:
-        """`x` in another shape with as many elements; one length may be -1."""
+        """`x` in another shape with as many elements; one length may be -1.
+
+        The shape is a tuple, or lengths one by one. With ``order="F"`` the elements are taken, and put,
+        column after column. With ``copy=True`` the result has memory of its
+        own; otherwise it shares that of `x` where it can, and ``copy=False`` raises where it cannot.
+        """
     def reshape_as(self, other: Any) -> Tensor:
         """`x` in the shape of another."""
     def resize(self, *lengths: Any, refcheck: builtins.bool = True) -> None:
@@ -1040,7 +1522,13 @@ class Tensor:
     def scatter_add(self, dim: builtins.int, index: Any, src: Any) -> Tensor:
         """`x` with each element of `src` added at the place along `dim` that `index` says."""
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-        """The places in the sorted vector `a` before which the elements of `v` keep it sorted."""
+        """The places in the sorted vector `a` before which the elements of `v` keep it sorted.
+
+        side
+            ``"left"``: the first such place, ``"right"``: the last.
+        sorter
+            The indices that sort `a` where it is not sorted itself.
+        """
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """One place along `dim`, whose axis goes."""
     @property
@@ -1057,11 +1545,19 @@ class Tensor:
     def sign_(self, /) -> Tensor:
         """`sign`, in place."""
     def signbit(self, /) -> Tensor:
-        """Where the sign is minus; -0.0 has one."""
+        """Where the sign is minus; -0.0 has one.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool;
+        int64, float32, float64 give bool. TypeError for complex128. Results carry no gradient.
+        """
     def signbit_(self, /) -> Tensor:
         """`signbit`, in place."""
     def sin(self, /) -> Tensor:
-        """The sines of angles in radians."""
+        """The sines of angles in radians.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def sin_(self, /) -> Tensor:
         """`sin`, in place."""
     def sinc(self) -> Tensor:
@@ -1069,7 +1565,11 @@ class Tensor:
     def sinc_(self) -> Tensor:
         """`sinc`, in place."""
     def sinh(self, /) -> Tensor:
-        """The hyperbolic sines."""
+        """The hyperbolic sines.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def sinh_(self, /) -> Tensor:
         """`sinh`, in place."""
     @property
@@ -1092,11 +1592,19 @@ class Tensor:
     def split(self, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
         """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
     def sqrt(self, /) -> Tensor:
-        """The square roots that are not negative."""
+        """The square roots that are not negative.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def sqrt_(self, /) -> Tensor:
         """`sqrt`, in place."""
     def square(self, /) -> Tensor:
-        """The squares ``x * x``."""
+        """The squares ``x * x``.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        int64, float32, float64, complex128; bool gives int8.
+        """
     def square_(self, /) -> Tensor:
         """`square`, in place."""
     def squeeze(self, axis: Any = None) -> Tensor:
@@ -1119,11 +1627,19 @@ class Tensor:
     def strides(self) -> tuple[builtins.int, ...]:
         """The bytes in memory from one element to the next along each axis; in no graph."""
     def sub(self, b: ArrayLike, /) -> Tensor:
-        """The differences ``a - b``."""
+        """The differences ``a - b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64, float32, float64, complex128. TypeError for bool.
+        """
     def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """``x - alpha * other``, in place."""
     def subtract(self, b: ArrayLike, /) -> Tensor:
-        """The differences ``a - b``."""
+        """The differences ``a - b``.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: int64, float32, float64, complex128. TypeError for bool.
+        """
     def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """``x - alpha * other``, in place."""
     def sum(
@@ -1143,15 +1659,27 @@ class Tensor:
     def t(self) -> Tensor:
         """A matrix with its axes exchanged, a vector as it is."""
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
-        """The elements, or whole slices along `axis`, at these indices."""
+        """The elements, or whole slices along `axis`, at these indices.
+
+        mode
+            What an index out of bounds does: ``"raise"``, ``"wrap"`` or ``"clip"``.
+        """
     def take_along_dim(self, indices: Any, axis: Any = -1) -> Tensor:
         """The elements at these indices along `axis`, one for each place of `indices`."""
     def tan(self, /) -> Tensor:
-        """The tangents of angles in radians."""
+        """The tangents of angles in radians.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def tan_(self, /) -> Tensor:
         """`tan`, in place."""
     def tanh(self, /) -> Tensor:
-        """The hyperbolic tangents."""
+        """The hyperbolic tangents.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes:
+        float32, float64, complex128; bool gives float16; int64 gives float64.
+        """
     def tanh_(self, /) -> Tensor:
         """`tanh`, in place."""
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Any, ...]:
@@ -1166,7 +1694,14 @@ class Tensor:
         copy: builtins.bool = False,
         non_blocking: builtins.bool = False,
     ) -> Tensor:
-        """In another dtype, on another device, or as another Tensor is; itself if it is so already."""
+        """In another dtype, on another device, or as another Tensor is; itself if it is so already.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.ones(2).to("float32").dtype, tg.ones(2).to("cpu").device
+        (dtype('float32'), device(type='cpu'))
+        """
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """`to`, under the array API standard's name."""
     def tobytes(self, order: Any = "C") -> bytes: ...
@@ -1196,11 +1731,19 @@ class Tensor:
     def triu(self, k: builtins.int = 0) -> Tensor:
         """The matrices along the last two axes with zeros below the k-th diagonal."""
     def true_divide(self, b: ArrayLike, /) -> Tensor:
-        """The quotients ``a / b``; of integers in floating point."""
+        """The quotients ``a / b``; of integers in floating point.
+
+        Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
+        Dtypes: float32, float64, complex128; bool, int64 give float64.
+        """
     def true_divide_(self, b: Any, /) -> Tensor:
         """`divide`, in place."""
     def trunc(self, /) -> Tensor:
-        """The integers next to `x` towards 0, in the dtype of `x`."""
+        """The integers next to `x` towards 0, in the dtype of `x`.
+
+        Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
+        int64, float32, float64. TypeError for complex128.
+        """
     def trunc_(self, /) -> Tensor:
         """`trunc`, in place."""
     def type(self, dtype: Any = None) -> Any:
@@ -1223,7 +1766,17 @@ class Tensor:
         equal_nan: builtins.bool = True,
         sorted: builtins.bool = True,
     ) -> Any:
-        """The different elements of `x` in ascending order (the different slices along `axis`)."""
+        """The different elements of `x` in ascending order (the different slices along `axis`).
+
+        Besides, where each first stands, for each element of `x` which one it is, and how often each
+        is there, as far as asked for: then a tuple.
+
+        Examples
+        --------
+        >>> import tracegrad as tg
+        >>> tg.unique(tg.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+        """
     def unsqueeze(self, axis: Any = 0) -> Tensor:
         """`x` with new axes of length 1 at these places of the result."""
     def unstack(self, axis: Any = 0) -> tuple[Any, ...]:
@@ -1241,7 +1794,12 @@ class Tensor:
         correction: builtins.float | None = None,
         unbiased: builtins.bool | None = None,
     ) -> Tensor:
-        """The variance over `axis`: squared deviations from the mean, over n - `correction`."""
+        """The variance over `axis`: squared deviations from the mean, over n - `correction`.
+
+        The correction is 0 as in NumPy and the array API (PyTorch's default is 1); it may be given as
+        `ddof`, as `correction`, or as ``unbiased=True`` for 1. `where` chooses elements; a `mean` that
+        is known already, with its axes kept, is taken as it is.
+        """
     def vdot(self, b: Any) -> Tensor:
         """The product of two arrays as vectors, the first conjugated."""
     def view(self, *lengths: Any) -> Tensor:

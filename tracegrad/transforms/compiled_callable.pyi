@@ -56,20 +56,67 @@ class Compiled(Generic[_P, _R]):
     def clear_cache(self) -> None:
         """Forgets every compiled version."""
     def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
-        """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``."""
+        """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``.
+
+        The report has the function, the graph at each stage, the generated source and the picture
+        side by side. Returns the path.
+        """
     def explain(self) -> str:
-        """A report: versions, their guards, why and how long compiled, what the backward keeps."""
+        """A report: versions, their guards, why and how long compiled, what the backward keeps.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> slope = tg.grad(lambda x: (x**2).sum())
+        >>> _ = slope(np.ones(3))
+        >>> print(slope.explain().splitlines()[0])
+        <lambda>: 1 version, 0 hits, 1 miss, 1 trace
+        """
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
-        """Writes one standalone ``.py`` file for these arguments; returns its path."""
+        """Writes one standalone ``.py`` file for these arguments; returns its path.
+
+        Its function has this callable's name, signature and results, and needs NumPy alone (JAX
+        with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
+        stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
+        """
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """The graph for these arguments: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
-        """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`."""
+        """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`.
+
+        Arrays may be given as a `jax.ShapeDtypeStruct`. Arrays and floats are inputs, all else is a
+        constant. `platforms` (``("cuda",)``) need not be there; by default it is the one that
+        runs. What is compiled for float64 is called where JAX has 64-bit types. Raises
+        `tg.errors.ArgumentError` where a value decides what is done, with the line.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> x = np.ones(3, np.float32)
+        >>> lowered = tg.grad(lambda x: (x**2).sum()).lower(x)
+        >>> np.asarray(lowered.compile()(x))
+        array([2., 2., 2.], dtype=float32)
+        """
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
-        """The generated source for these arguments (by default the latest), formatted by black."""
+        """The generated source for these arguments (by default the latest), formatted by black.
+
+        part
+            ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
+            values and the cotangent of the result to the gradients).
+        """
     def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
-        """The text of what `lower` gives: the program in StableHLO, which XLA compiles."""
+        """The text of what `lower` gives: the program in StableHLO, which XLA compiles.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> "stablehlo.cosine" in tg.grad(lambda x: np.sin(x).sum()).stablehlo(np.ones(3))
+        True
+        """
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
-        """Whether the program agrees with the plain function, with the function run eagerly, and with finite differences; prints as a report."""
+        """Whether the program agrees with the plain function, with the function run eagerly, and
+        with finite differences; prints as a report.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> bool(tg.grad(lambda x: (x**2).sum()).verify(np.ones(3)))
+        True
+        """
     def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
-        """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from."""
+        """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from.
+
+        With arguments, in the program for these; else in the one compiled last.
+        """

@@ -19,9 +19,31 @@ class Sparse(Generic[_P]):
     def clear_cache(self) -> None:
         """Forgets every plan and every compiled version."""
     def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
-        """Draws where the matrix has entries, each in the colour of the product that gives it."""
+        """Draws where the matrix has entries, each in the colour of the product that gives it.
+
+        ``.svg`` is the pattern, ``.dot`` the same as a graph of rows and columns, ``.html`` a
+        report of the program with the pattern in it. Returns the path.
+
+        >>> import numpy as np, os, tempfile, tracegrad as tg
+        >>> jacobian = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+        >>> file = os.path.join(tempfile.mkdtemp(), "pattern.svg")
+        >>> jacobian.draw(file, np.ones(5)).read_text().count("<path")  # two products
+        2
+        """
     def explain(self) -> str:
-        """A report of the latest call: size, nonzeros, colours, mode; then of the program."""
+        """A report of the latest call: size, nonzeros, colours, mode; then of the program.
+
+        Of a small matrix each entry is shown as the number of the product that gives it.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> jacobian = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+        >>> _ = jacobian(np.ones(4))
+        >>> print("\\n".join(jacobian.explain().splitlines()[:4]))
+        sparse: 3 x 4, 6 nonzeros, 2 colours, forward mode
+          0 1 . .
+          . 1 0 .
+          . . 0 1
+        """
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """The graph of the products: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
     def source(self, *args: Any, **kwargs: Any) -> str:

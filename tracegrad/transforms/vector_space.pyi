@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 class VSpace:
-    """The real vector space of all values of one structure, with these shapes and dtypes."""
+    """The real vector space of all values of one structure, with these shapes and dtypes.
+
+    A complex array counts twice: its real and imaginary parts.
+
+    Attributes
+    ----------
+    shape, dtype
+        Of an array or number; of a pytree these are trees.
+    size
+        The dimension.
+    iscomplex
+        Whether an array in it is complex.
+    """
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
     def __init__(self, value: Any) -> None: ...
