@@ -442,6 +442,13 @@ def writes_what_a_rule_reads():
     same_as_plain(lambda x: (setattr(held, "w", 2.0), scaled(x))[1], X)
 
 
+@eager("reads outside what a rule of yours", "stores, which a program calls")
+def reads_what_a_rule_stores():
+    held = Sized(0.0)
+    tripled = tg.primitive(lambda x: (setattr(held, "w", 3.0 * x), x)[1])
+    same_as_plain(lambda x: (tripled(x), held.w)[1], X)
+
+
 @eager("calls a helper under `functools.lru_cache`", "which raises")
 def helper_raises():
     @functools.lru_cache
@@ -722,6 +729,14 @@ def sparse_of_tensors():
 @refused("that reads a traced value of the function around", TraceError, "hand it over as an argum")
 def rule_that_reads():
     return tg.grad(lambda x: tg.custom_vjp(lambda y: y * x)(x).sum())(X)
+
+
+@refused("a result made of what a rule of yours", LostGradientError, "it stores outside comes back")
+def result_of_what_a_rule_stores():
+    held = Sized(0.0)
+    tripled = tg.primitive(lambda x: (setattr(held, "w", 3.0 * x), x)[1])
+    tg.extend.defvjp(tripled, lambda ans, x: lambda ct: ct)
+    tg.grad(lambda x: np.sum(tripled(x) * held.w))(X)
 
 
 @refused("a function of SciPy that integrates", LostGradientError, "Instead of quad(...) sum over")

@@ -99,6 +99,7 @@ WITH_MODES = [
     for number, (taker, (mode, compiled), how) in enumerate(
         (taker, case, "compiled" if case[1] else "eager") for taker in TAKERS for case in CASES
     )
+    if (taker.name, mode) != ("function_class", "tensors")  # other Tensors get no gradient of it
 ]
 
 
@@ -270,6 +271,96 @@ def test_rules_that_read_what_is_differentiated_lose_no_gradient(
         assert "hand it over as an argument" in str(refused)
 
 
+class Scales(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, v: Any) -> Any:
+        return v * HELD_TENSOR[0]
+
+    @staticmethod
+    def backward(ctx: Any, ct: Any) -> Any:
+        return ct * HELD_TENSOR[0]
+
+
+class ScalesInPlace(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, v: Any) -> Any:
+        ctx.mark_dirty(v)
+        return v.mul_(HELD_TENSOR[0])
+
+    @staticmethod
+    def backward(ctx: Any, ct: Any) -> Any:
+        return ct * HELD_TENSOR[0]
+
+
+HELD_TENSOR: list[Any] = [None]
+scaled_vjp = tg.custom_vjp(lambda v: v * HELD_TENSOR[0])
+scaled_vjp.defvjp(lambda v: (v * HELD_TENSOR[0], None), lambda _, ct: (ct * HELD_TENSOR[0],))
+square_vjp = tg.custom_vjp(lambda v: v * v)
+square_vjp.defvjp(lambda v: (v * v, None), lambda _, ct: (2.0 * ct * HELD_TENSOR[0],))
+scaled_jvp = tg.custom_jvp(lambda v: v * HELD_TENSOR[0])
+scaled_jvp.defjvp(lambda p, t: (p[0] * HELD_TENSOR[0], t[0] * HELD_TENSOR[0]))
+scaled_primitive = tg.primitive(lambda v: v * HELD_TENSOR[0])
+tg.extend.defvjp(scaled_primitive, lambda ans, v: lambda ct: ct * HELD_TENSOR[0])
+OF_THE_ARGUMENT: dict[str, Callable[[Any], Any]] = {
+    "function": Scales.apply,
+    "in place": lambda x: ScalesInPlace.apply(x.copy()),
+    "custom_vjp": scaled_vjp,
+    "rule of custom_vjp": square_vjp,
+    "custom_jvp": scaled_jvp,
+    "primitive": scaled_primitive,
+}
+DERIVATIVES: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda f, x: (tg.grad(f)(x), 2.0 * x),
+    "jvp": lambda f, x: (tg.jvp(f, (x,), (x,))[1], np.sum(2.0 * x * x)),
+    "hessian": lambda f, x: (tg.hessian(f)(x), 2.0 * np.eye(2)),
+    "jacobian of grad": lambda f, x: (tg.jacobian(tg.grad(f))(x), 2.0 * np.eye(2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.parametrize("rule", OF_THE_ARGUMENT)
+def test_a_rule_that_reads_the_very_argument_by_another_name_loses_no_gradient(
+    rule: str, derivative: str, compiled: bool
+) -> None:
+    tg.config.compile = compiled
+
+    def loss(x: Any) -> Any:
+        HELD_TENSOR[0] = x
+        return np.sum(OF_THE_ARGUMENT[rule](x))
+
+    try:
+        found, wanted = DERIVATIVES[derivative](loss, np.array([2.0, 3.0]))
+        np.testing.assert_allclose(found, wanted)
+    except (tg.errors.TraceError, tg.errors.GradientError) as refused:
+        assert "hand it over as an argument" in str(refused)
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("taker", BY_RULES)
+def test_rules_read_numbers_that_the_function_has_computed(taker: str) -> None:
+    (taken,) = [t for t in TAKERS if t.name == taker]
+    _, run, put = programs(
+        Taker(
+            taker, lambda capture: taken.use(lambda body: capture(_with_row(body))), *_rest(taken)
+        ),
+        "computed",
+    )
+    for derivative in (tg.grad(run), lambda x: tg.jacfwd(run)(x)):
+        for k in (1.0, 2.0, -0.5, 1.0):
+            put(k)
+            try:
+                found = derivative(XS[0])
+            except tg.errors.TraceError:
+                continue
+            np.testing.assert_allclose(found, exact(taken, XS[0], k * WS[0], 0), 1e-6)
+
+
+def _with_row(body: Any) -> Any:
+    return lambda *v: body(*v[:-1], v[-1] * WS[0])
+
+
 def test_a_checkpoint_reads_a_value_in_any_way() -> None:
     tg.config.compile = False
     (taken,) = [t for t in TAKERS if t.name == "checkpoint"]
@@ -431,3 +522,108 @@ def test_what_functions_store_outside_has_its_gradient(taker: str, compiled: boo
         found = gradient(XS[i], WS[i])
         stored = WS[i], XS[i]
         hold(taken, i, [d - s for d, s in zip(found, stored, strict=True)], BOTH)
+
+
+# -- what rules store ------------------------------------------------------------------------------
+
+
+class Kept:
+    value: Any = None
+
+
+KEPT: list[Any] = []
+BUFFER = np.zeros(2)
+GLOBAL_OF_RULES: Any = None
+
+
+def _to_global(v: Any) -> None:
+    global GLOBAL_OF_RULES
+    GLOBAL_OF_RULES = v
+
+
+STORES: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
+    "list": (KEPT.append, lambda: KEPT[-1]),
+    "class": (lambda v: setattr(Kept, "value", v), lambda: Kept.value),
+    "array": (lambda v: BUFFER.__setitem__(slice(None), v), lambda: BUFFER),
+    "global": (_to_global, lambda: GLOBAL_OF_RULES),
+    "number": (lambda v: KEPT.append(np.sum(v)), lambda: KEPT[-1]),
+}
+
+
+def _storing(kind: str, store: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def tripled(v: Any) -> Any:
+        store(3.0 * v)
+        return 2.0 * v
+
+    if kind == "custom_vjp":
+        rule: Any = tg.custom_vjp(tripled)
+        rule.defvjp(lambda v: (tripled(v), None), lambda _, ct: (2.0 * ct,))
+    elif kind == "custom_jvp":
+        rule = tg.custom_jvp(tripled)
+        rule.defjvp(lambda p, t: (tripled(p[0]), 2.0 * t[0]))
+    elif kind == "primitive":
+        rule = tg.primitive(tripled)
+        tg.extend.defvjp(rule, lambda ans, v: lambda ct: 2.0 * ct)
+    else:
+
+        class Stores(tg.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, v: Any) -> Any:
+                return tg.as_tensor(tripled(tg.stop_gradient(v)))
+
+            @staticmethod
+            def backward(ctx: Any, ct: Any) -> Any:
+                return 2.0 * ct
+
+        rule = Stores.apply
+    return rule
+
+
+KINDS = ("custom_vjp", "custom_jvp", "primitive", "function")
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("place", STORES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_rules_store_is_read_as_it_is_and_has_no_gradient(
+    kind: str, place: str, compiled: bool
+) -> None:
+    tg.config.compile = compiled
+    store, read = STORES[place]
+    rule = _storing(kind, store)
+
+    def f(x: Any) -> Any:
+        y = rule(x)
+        return np.sum(y) + np.sum(read())
+
+    run, gradient = tg.compile(f), tg.grad(f)
+    for k in range(4):
+        KEPT.clear()
+        assert run(np.ones(2) + k) == 10.0 * (1 + k)
+        KEPT.clear()
+        BUFFER[:] = 0.0
+        with pytest.raises(tg.errors.LostGradientError, match="what it stores outside comes back"):
+            gradient(np.ones(2) + k)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_rules_store_and_nobody_reads_ends_no_program(kind: str) -> None:
+    kept: list[Any] = []
+    rule = _storing(kind, kept.append)
+    gradient = tg.grad(lambda x: np.sum(rule(x)))
+    for k in range(4):
+        assert (gradient(np.ones(2) + k) == 2.0).all()
+        assert (kept[-1] == 3.0 + 3.0 * k).all()
+    assert gradient.cache_info().versions == 1
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_a_rule_may_store_in_a_list_of_the_function() -> None:
+    def f(x: Any) -> Any:
+        kept: list[Any] = []
+        return np.sum(_storing("custom_vjp", kept.append)(x)) + np.sum(kept[0])
+
+    run = tg.compile(f)
+    for k in range(4):
+        assert run(np.ones(2) + k) == 10.0 * (1 + k)

@@ -23,13 +23,14 @@ from tracegrad.autograd.function_halves import (
 from tracegrad.autograd.function_tracing import apply_traced
 from tracegrad.autograd.python_call import boxed, copied, one_or_all
 from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import PythonOp, python_op
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import note
 from tracegrad.tape.functions_apart import apart
 from tracegrad.tape.tape import SMALL, Node, Shape, record
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.user_code.closures import tell
+from tracegrad.user_code.closures import storing, tell
 
 
 class Function:
@@ -104,9 +105,10 @@ class Function:
                 f"{cls.__name__}.apply takes no keyword arguments ({', '.join(keywords)}): pass "
                 "them by position"
             )
-        if STATE.trace is None:
-            return _apply(cls, args)
-        return apply_traced(cls, STATE.trace, args)
+        with storing(cls, cls._halves, args):
+            if STATE.trace is None:
+                return _apply(cls, args)
+            return apply_traced(cls, STATE.trace, args)
 
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__
@@ -206,7 +208,12 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     ctx = FunctionCtx(needs)
     if STATE.rewritten:
         tell((*cls._halves, *(x for x in args if not isinstance(x, Tensor))), cls.__name__)
-    alone = _alone(cls, tensors)
+    alone: AbstractContextManager[None] = nullcontext()
+    if _runs_alone(cls):
+        # Other objects than the user's variables hold: what is read by these is told from them.
+        args = tuple([alias(x) if isinstance(x, Tensor) else x for x in args])
+        alone = apart(cls.__name__, args, recorded=True)
+    given = [x for x in args if isinstance(x, Tensor)]
     before = STATE.update(grad_enabled=False)
     try:
         with alone:
@@ -214,7 +221,7 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     finally:
         STATE.update(**before)
     if STATE.grad_enabled and any(needs) and any(isinstance(x, Tensor) for x in outputs):
-        dirty = dirty_outputs(cls, ctx, tensors, tensors, outputs)
+        dirty = dirty_outputs(cls, ctx, given, tensors, outputs)
         function = _Applied(cls, ctx)
         arrays = [x._array for x in outputs if isinstance(x, Tensor)]
         note([x._array for x in (*tensors, *ctx._saved) if x is not None])
@@ -225,14 +232,12 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     return outputs[0] if single else tuple(outputs)
 
 
-def _alone(cls: type[Any], tensors: Sequence[Tensor]) -> AbstractContextManager[None]:
-    """Around forward, which may read no other value that is being differentiated.
+def _runs_alone(cls: type[Any]) -> bool:
+    """Whether forward may read no other value that is being differentiated.
 
     Outside of transforms a `Function` of the user's may: its backward may add to their gradients.
     """
-    if not STATE.grad_enabled or (STATE.machine is None and cls._halves):
-        return nullcontext()
-    return apart(cls.__name__, tensors, recorded=True)
+    return STATE.grad_enabled and (STATE.machine is not None or not cls._halves)
 
 
 def _observed(cls: type[Any], tensors: Sequence[Tensor], run: Callable[[], Any]) -> Any:

@@ -23,7 +23,7 @@ from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import hooks
-from tracegrad.tape.functions_apart import apart
+from tracegrad.tape.functions_apart import apart, lost_by
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.closures import released
@@ -111,6 +111,8 @@ class Pullback:
             found: dict[Any, Any] = {}
             if pairs:
                 outputs, cts = zip(*pairs, strict=True)
+                if STATE.machine is not None and not create_graph:
+                    self._refuse_hidden(outputs, inputs)
                 found = engine.gradients(outputs, cts, inputs, create_graph)
         finally:
             STATE.update(**before)
@@ -120,6 +122,12 @@ class Pullback:
             value = zeros_of(tensor) if value is None else value
             gradients.append(value if isinstance(value, Tensor) else wrap(value))
         return tuple(gradients)
+
+    def _refuse_hidden(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+        """Raises where a transform runs a rule that reads something else with a history."""
+        leaves = engine.leaves_of(engine.gather(outputs), outputs)
+        if any(all(leaf is not x for x in inputs) for leaf in leaves):
+            raise lost_by(self.name.removesuffix("_vjp"))
 
     def __call__(self, *arrays: Any) -> Any:
         results = quietly(self.name, self.tensors, *map(boxed, arrays))

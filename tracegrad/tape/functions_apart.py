@@ -64,8 +64,13 @@ def _refuse(x: Any, run: Apart) -> None:
     node = x._node.node if type(x._node) is Output else x._node
     if is_own_leaf(x) if node is LEAF else node.stamp > run.since:
         return
-    raise GradientError(
-        f"{run.name} reads a value that is being differentiated and is none of its arguments, so "
-        "its gradient would be lost: hand it over as an argument, or pass tg.stop_gradient(...) of "
-        f"it if it is to be a constant{at_line()}"
+    raise lost_by(run.name)
+
+
+def lost_by(name: str) -> GradientError:
+    """The error for a function apart that reads a value of the function around."""
+    return GradientError(
+        f"{name} reads a value that is being differentiated and is none of its arguments, so its "
+        "gradient would be lost: hand it over as an argument, or pass tg.stop_gradient(...) of it "
+        f"if it is to be a constant{at_line()}"
     )

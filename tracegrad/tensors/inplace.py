@@ -47,6 +47,7 @@ from tracegrad.runtime.array_manners import behaves_as_array, is_memory, is_own_
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import write_checks
 from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.tape.views import (
     Step,
@@ -81,6 +82,7 @@ from tracegrad.values.dispatch import dtype_of, is_weak, shape_of
 def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
     """``tensor = function(tensor, *args)``, in place."""
     if not _is_recorded(tensor, (*args, *kwargs.values())):
+        refuse_around(tensor, *args, *kwargs.values())
         refuse_unrecorded(tensor)
         _write(tensor, function, args, kwargs)
         return tensor
@@ -110,6 +112,7 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
             refuse_mask(tensor, key, value)
         _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
+        refuse_around(tensor, value)
         refuse_unrecorded(tensor)
         _assign_memory(tensor, key, value)
 

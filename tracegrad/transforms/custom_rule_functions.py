@@ -24,7 +24,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
-from tracegrad.user_code.closures import refuse_hidden, tell
+from tracegrad.user_code.closures import refuse_hidden, storing, tell
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import (
     Path,
@@ -99,7 +99,8 @@ class Ruled:
             tell(self._users, self.__name__)
         call = _Call(self.__name__, spec)
         boxed = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in leaves]
-        results = self._applied.apply(call, *boxed)
+        with storing(self, self._users, boxed):
+            results = self._applied.apply(call, *boxed)
         return unflatten(call.value, results[: call.count])
 
     def _without(self, *args: Any, **kwargs: Any) -> tuple[Any, None]:

@@ -9,7 +9,8 @@ values of its trace.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -61,6 +62,15 @@ def tell(thing: Any, name: str) -> None:
     """Tells the world of the run that something is called as it is, which nobody follows."""
     if STATE.machine is not None:
         STATE.machine.world.calls_natively(thing, name)
+
+
+def storing(rule: Any, users: Any, operands: Sequence[Any]) -> AbstractContextManager[None]:
+    """Around a call of a rule on Tensors: the world of the run is told what `users` store."""
+    if STATE.machine is None:
+        return nullcontext()
+    history = STATE.grad_enabled and any(getattr(x, "_node", None) is not None for x in operands)
+    told: AbstractContextManager[None] = STATE.machine.world.stores_natively(rule, users, history)
+    return told
 
 
 def _path_to_traced(thing: Any, trace: Any) -> str | None:

@@ -36,9 +36,10 @@ _INSTALLED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Where Python read a number of a Tensor with history."""
+    """Where Python read a number of a Tensor with history, or a rule stored one."""
 
     point: Point
+    stored_by: str = ""  # the name of the rule
 
 
 class Watch:
@@ -78,9 +79,12 @@ class Watch:
 
     # -- what is read, and what is made of it ---------------------------------------------------
 
-    def read(self, numbers: Iterable[Any]) -> None:
-        """Python made these of a Tensor with history; none, where it made something else."""
-        reading = self._reading = Reading(_here())
+    def read(self, numbers: Iterable[Any], stored_by: str = "") -> None:
+        """Python made these of a Tensor with history; none, where it made something else.
+
+        Or a rule of the user's made and stored them: the name of that.
+        """
+        reading = self._reading = Reading(_here(), stored_by)
         for number in numbers:
             if isinstance(number, int):
                 self._wholes.setdefault(number, reading)
@@ -128,11 +132,11 @@ class Watch:
             for result in results:
                 self._numbers[id(result)] = (result, reading)
 
-    def succeeds(self, tensor: Any, result: Any) -> None:
-        """A Tensor goes on as another one."""
-        known = self._numbers.get(id(result))
+    def succeeds(self, other: Any, x: Any) -> None:
+        """A number or Tensor goes on as another one."""
+        known = self._numbers.get(id(x))
         if known is not None:
-            self._numbers[id(tensor)] = (tensor, known[1])
+            self._numbers[id(other)] = (other, known[1])
 
     def _found(self, values: Sequence[Any]) -> Reading | None:
         """The reading that one of these comes from."""
@@ -245,6 +249,12 @@ def read(numbers: Sequence[Any]) -> None:
         STATE.watch.read(numbers)
 
 
+def succeeds(other: Any, x: Any) -> None:
+    """A number or Tensor goes on as another one."""
+    if STATE.watch is not None:
+        STATE.watch.succeeds(other, x)
+
+
 def refuse(tensor: Any) -> None:
     """Raises where Python is about to make whole numbers, which are not followed, of a history."""
     if STATE.watch is not None and tensor._node is not None:
@@ -299,6 +309,8 @@ def _error(reading: Reading) -> LostGradientError:
             expression = ast.unparse(site.node)
     what = f"{expression} reads" if expression else "Python reads"
     at = f"\n  at {code.co_filename}:{line}  {text}".rstrip()
+    if reading.stored_by:
+        return LostGradientError(_STORED.format(name=reading.stored_by) + at)
     return LostGradientError(_LOST.format(what=what, instead=_instead(site)) + at)
 
 
@@ -307,6 +319,11 @@ _LOST = (
     "comes back in the result, but no gradient flows through Python numbers. {instead}. Where a "
     "constant is meant, say so: x.item(), x.detach() or tg.stop_gradient(x); what is only reported "
     "goes into the second result (has_aux=True)"
+)
+_STORED = (
+    "the gradient is lost: {name} runs apart from the function, on values without a history, and "
+    "what it stores outside comes back in the result. Return it from {name} as another result, "
+    "with a cotangent of its own. Where a constant is meant, say so: tg.stop_gradient(x)"
 )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from codegen.ir import Value
 from tracegrad.machine import natives
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world.guards import Guard
 from tracegrad.world.lengths import Length
 from tracegrad.world.native_tables import ITERATORS
@@ -117,6 +118,7 @@ class Numbers:
         number = own(value) if known is None else known
         self._found[id(number)] = Read(number, guard)
         self._sources[id(number)] = guard
+        succeeds(number, value)
         return number
 
     def count(self, world: Any, value: int, place: Any, guard: Guard) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,10 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
 from tracegrad.world.guards import APART, APART_OF, GLOBAL, MISSING, Guard, Place, is_array, same
-from tracegrad.world.native_readers import reads_any, refuse_written
+from tracegrad.world.native_readers import numbers_read, reads_any, refuse_written
 from tracegrad.world.number_inputs import Numbers
 from tracegrad.world.stand_ins import StandIns
+from tracegrad.world.stored_by_natives import noted
 from tracegrad.world.stores import Store, store_of
 from tracegrad.world.tensor_places import held
 
@@ -60,6 +62,7 @@ class Outcome(StandIns):
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self._drawn_from: dict[int, Callable[[], None]] = {}  # what puts generators back
         self._natives: dict[int, tuple[Any, str]] = {}  # what programs call as it is, and its name
+        self._by_natives: dict[tuple[int, str | None], tuple[Any, str]] = {}  # what they stored at
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
 
@@ -113,7 +116,19 @@ class Outcome(StandIns):
 
     def calls_natively(self, thing: Any, name: str) -> None:
         refuse_written(thing, name, self._given_anew())
+        for number in numbers_read(thing):
+            self.numbers.look(number)
         self._natives[id(thing)] = thing, name
+
+    def stores_natively(self, rule: Any, users: Any, history: bool) -> AbstractContextManager[None]:
+        name = rule.__name__
+
+        def stored(holder: Any, of: str | None) -> None:
+            self._by_natives[id(holder), of] = holder, name
+            if not (self.is_outside(rule) or self.is_outside(holder)):
+                self.effect(f"what {name} stores, which a program calls as it is,")
+
+        return noted(users, name if history else "", stored)
 
     # -- after the run ----------------------------------------------------------------------------
 
@@ -151,6 +166,13 @@ class Outcome(StandIns):
         for thing, name in self._natives.values():
             if written and reads_any(thing, found, names):
                 self.effect(f"what {name} reads, which a program calls as it is,")
+        for (holder, of), (x, name) in self._by_natives.items():
+            read = isinstance(x, np.ndarray) and id(x) in self.trace.captured
+            for guard in self.guards.values():
+                at = id(self._classes.get(id(guard.holder), guard.holder))
+                read |= at == holder and of in (None, guard.name)
+            if read:
+                self.effect(f"what {name} stores, which a program calls as it is,")
 
     def _moved(self) -> list[tuple[Guard, Any]]:
         """Places outside that hold something else than before the run, as no log tells."""

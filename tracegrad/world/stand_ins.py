@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import CellType, MethodDescriptorType
 from typing import Any
@@ -14,11 +15,13 @@ from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands, received, swapped, written_by
 from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
 from tracegrad.world.row_iterators import Rows
+from tracegrad.world.stored_by_natives import noted
 from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, Kept, added
 
 
@@ -94,6 +97,15 @@ class StandIns(machine.World):
     def calls_natively(self, thing: Any, name: str) -> None:
         """An object with a function of the user's is called as it is: `name` says which."""
 
+    def stores_natively(self, rule: Any, users: Any, history: bool) -> AbstractContextManager[None]:
+        """Around a call of the user's functions in a rule: what these store is noted.
+
+        It is lost to a gradient if they are called on values with a `history`.
+        """
+        if STATE.watch is None or not history:
+            return nullcontext()
+        return noted(users, rule.__name__, lambda holder, of: None)
+
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         """What C code does, or what is done in place of it."""
         raise NotImplementedError
@@ -160,6 +172,7 @@ class StandIns(machine.World):
         """Remembers what an object is in the eyes of the function's caller."""
         if given is not original:
             self._originals[id(given)] = (given, self.original(original))
+            succeeds(given, original)
 
     def original(self, x: Any) -> Any:
         """What an object is in the eyes of the function's caller."""
