@@ -14,6 +14,7 @@ import tracegrad as tg
 sparse = pytest.importorskip("scipy.sparse")
 integrate = pytest.importorskip("scipy.integrate")
 interpolate = pytest.importorskip("scipy.interpolate")
+ndimage = pytest.importorskip("scipy.ndimage")
 optimize = pytest.importorskip("scipy.optimize")
 stats = pytest.importorskip("scipy.stats")
 special = pytest.importorskip("scipy.special")
@@ -112,6 +113,50 @@ def test_solvers_are_refused_by_name_with_what_to_write(name, compiled, monkeypa
     f, instead = SOLVERS[name]
     with pytest.raises(tg.errors.TracegradError, match=f"{name}.*{instead}"):
         tg.grad(f)(np.abs(X) + 0.1)
+
+
+EAGER = {
+    **SOLVERS,
+    "quad_vec": (lambda x: integrate.quad_vec(lambda t: t, 0.0, x[0])[0], "leggauss"),
+    "dblquad": (
+        lambda x: integrate.dblquad(lambda s, t: s * x[0], 0.0, 1.0, 0.0, 1.0)[0],
+        "leggauss",
+    ),
+    "bisect": (lambda x: optimize.bisect(lambda t, a: t - a, 0.0, 9.0, (x[0],)), "Newton"),
+    "newton": (lambda x: optimize.newton(lambda t: t**2 - 1.0, x[0]), "Newton"),
+    "leastsq": (lambda x: np.sum(optimize.leastsq(lambda t: t - x, np.ones(3))[0]), "custom_vjp"),
+    "generic_filter": (
+        lambda x: np.sum(ndimage.generic_filter(X, lambda v: v[0] * x[0], 2)),
+        "x.detach",
+    ),
+    "RK45": (lambda x: integrate.RK45(lambda t, y: -x * y, 0.0, np.ones(3), 1.0).y[0], "x.detach"),
+}
+
+
+@pytest.mark.parametrize("name", EAGER)
+def test_solvers_that_make_numbers_of_eager_tensors_are_refused_by_name(name, capsys):
+    f, instead = EAGER[name]
+    x = tg.tensor(np.abs(X) + 0.1, requires_grad=True)
+    with pytest.raises(Exception, match="") as refused:  # some C code raises another error after it
+        f(x)
+    chain, error = [capsys.readouterr().err], refused.value
+    while error is not None:
+        chain.append(f"{type(error).__name__} {error}")
+        error = error.__cause__
+    message = "\n".join(chain)
+    assert re.search(f"(LostGradient|Conversion)Error.*{name}.* a Tensor.*{instead}", message)
+    assert "test_scipy_objects.py" in message
+    f(x.detach())
+
+
+def test_scipy_may_decide_by_numbers_of_eager_tensors():
+    a = tg.tensor(1.3, requires_grad=True)
+    integrate.quad_vec(lambda t: np.sin(t * a), 0.0, 1.0)[0].backward()
+    assert_close(a.grad, (1.3 * np.sin(1.3) - (1.0 - np.cos(1.3))) / 1.3**2, 1e-12)
+    b = tg.tensor(2.0, requires_grad=True)
+    optimize.newton(lambda t: t**2 - b, 1.0).backward()
+    assert_close(b.grad, 0.5 / np.sqrt(2.0), 1e-6)
+    assert integrate.quad(lambda t: float(t * a), 0.0, 1.0)[0] == 0.65
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -29,9 +29,10 @@ from tracegrad.tape.views import memory_shown, register
 from tracegrad.tensors import array_functions, type_info
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.inplace import stay_equal, update
-from tracegrad.tensors.tensor import Tensor, written_into_plain
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
+from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import dtype_of, is_scalar, shape_of
 

@@ -61,6 +61,7 @@ from tracegrad.tensors.given_to_jax import refuse_text
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
+from tracegrad.user_code.lost_conversions import made_plain, written_into_plain
 from tracegrad.user_code.program_points import at_line, capture, label
 from tracegrad.values.dispatch import (
     FLOATING,
@@ -328,10 +329,7 @@ class Tensor:
                 f"where the gradient is to end{at_line()}"
             )
         if self.requires_grad:
-            raise ConversionError(
-                "a Tensor that requires grad cannot become a plain array, its gradient would be "
-                f"lost: use .detach() first, or tg.stack to build arrays of Tensors{at_line()}"
-            )
+            raise made_plain()
         if type(self._array) is DeviceArray and not behaves_as_array(self):
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
@@ -532,15 +530,6 @@ class Tensor:
         """
         retain = create_graph if retain_graph is None else retain_graph
         run_backward.call(self, gradient, retain_graph=retain, create_graph=create_graph)
-
-
-def written_into_plain() -> ConversionError:
-    """The error for a Tensor that is written into an array of NumPy's."""
-    instead = ": make the array with tg.zeros(...) or np.zeros_like(x), where x is an argument"
-    return ConversionError(
-        "a Tensor written into a plain array would lose its gradient: write into a Tensor, or "
-        f"build the array with tg.stack{at_line(instead)}"
-    )
 
 
 @tensor_around.by

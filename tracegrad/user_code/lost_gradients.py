@@ -24,6 +24,7 @@ from tracegrad.errors import LostGradientError
 from tracegrad.machine import ABSENT
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.bytecode import Syntax, position, statement, syntax
+from tracegrad.user_code.lost_conversions import refuse_number
 from tracegrad.user_code.program_points import Point, capture, capture_run
 from tracegrad.user_code.solver_advice import INSTEAD
 from tracegrad.values.pytree import flatten
@@ -247,6 +248,8 @@ def read(numbers: Sequence[Any]) -> None:
     """Python made these of a Tensor with history."""
     if STATE.watch is not None:
         STATE.watch.read(numbers)
+    else:
+        refuse_number()
 
 
 def succeeds(other: Any, x: Any) -> None:

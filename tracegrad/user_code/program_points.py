@@ -218,7 +218,12 @@ def label(point: Point, item: int | None = None) -> Label:
 
 def at_line(more: str = "") -> str:
     """The user's line as the last one of a message, and what to write there."""
-    where = label(capture())
+    return line_of(capture(), more)
+
+
+def line_of(point: Point, more: str = "") -> str:
+    """The line of a point as the last one of a message, and what to write there."""
+    where = label(point)
     return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
 
 

@@ -24,7 +24,9 @@ INSTEAD = {
         ("brentq", "brenth", "ridder", "bisect", "toms748", "newton", "root_scalar", "root"), _ROOT
     ),
     **dict.fromkeys(("fsolve", "broyden1", "anderson", "newton_krylov"), _ROOT),
-    **dict.fromkeys(("minimize", "minimize_scalar", "least_squares", "curve_fit"), _MINIMUM),
+    **dict.fromkeys(
+        ("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit"), _MINIMUM
+    ),
     **dict.fromkeys(("basinhopping", "differential_evolution", "shgo", "linprog"), _MINIMUM),
 }
 """By the name of the function."""

@@ -41,7 +41,8 @@ from tracegrad.tensors.array_functions import asarray, full, zeros
 from tracegrad.tensors.coercion import with_memory
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
-from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable, slots_of

@@ -23,7 +23,8 @@ from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tape.views import memory_at, place_of
 from tracegrad.tape.write_checks import stamp
 from tracegrad.tensors.coercion import with_memory
-from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import (

@@ -1,0 +1,131 @@
+"""Errors for Tensors with a history that would become plain arrays or numbers.
+
+Outside of transforms no machine follows a function of SciPy's: it calls the user's function, in C
+or in Python, and makes a plain number of the Tensor that this returns. Such an error names the
+function of SciPy's that the user has called.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from tracegrad.errors import ConversionError, LostGradientError
+from tracegrad.user_code.bytecode import owner, syntax
+from tracegrad.user_code.program_points import LIBRARY, Point, at_line, line_of
+from tracegrad.user_code.solver_advice import INSTEAD
+
+_WITHOUT = (
+    "Where no gradient is due, give it x.detach(), or compute with that in the function that it "
+    "calls"
+)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a function of SciPy's that is under way: its name, and the user's line."""
+
+    name: str
+    line: str
+
+    def error(self, kind: type[Any], what: str) -> Any:
+        short = self.name.rpartition(".")[2]
+        instead = f"Instead of {short}(...) {INSTEAD[short]}. " if short in INSTEAD else ""
+        return kind(f"{self.name} {what}. {instead}{_WITHOUT}{self.line}")
+
+
+def _called() -> _Call | None:
+    """The function of SciPy's whose code, or C code that it calls, asks for plain numbers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _package(frame) in LIBRARY:
+        frame = frame.f_back
+    if frame is None or _package(frame) != "scipy" or _decides(frame.f_code, frame.f_lasti):
+        return None
+    name = ""
+    while frame is not None and _package(frame) in ("scipy", *LIBRARY):
+        module = frame.f_globals["__name__"]
+        if module.startswith("scipy.") and not module.startswith("scipy._lib"):
+            name = _public(module, _name(frame))
+        frame = frame.f_back
+    users = () if frame is None else ((frame.f_code, owner(frame.f_code, frame.f_lasti)),)
+    return _Call(name, line_of(Point(users)))
+
+
+def _name(frame: FrameType) -> str:
+    """The name of a function that runs; of a method that makes an object that of its class."""
+    code = frame.f_code
+    if code.co_name == "__init__":
+        return type(frame.f_locals[code.co_varnames[0]]).__name__
+    return code.co_qualname
+
+
+def _public(module: str, name: str) -> str:
+    """A function as users import it, not by the file that it stands in."""
+    parts = [part for part in module.split(".") if not part.startswith("_")]
+    if parts[-1] == name and len(parts) > 2:
+        parts.pop()
+    return ".".join([*parts, name])
+
+
+def _package(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__")
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def _decides(code: CodeType, offset: int) -> bool:
+    """Whether SciPy's Python makes a number itself, of what it has computed: to compare, to stop.
+
+    Its parameters it makes numbers of to compute with them.
+    """
+    node = getattr(syntax(code, owner(code, offset)), "node", None)
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+        return False
+    given = node.args[0]
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    taken = isinstance(given, ast.Name) and given.id in parameters
+    return node.func.id in ("float", "int") and not taken
+
+
+def refuse_number() -> None:
+    """Raises where SciPy makes a number of a Tensor that requires grad."""
+    call = _called()
+    if call is not None:
+        raise call.error(
+            LostGradientError,
+            "reads a number of a Tensor that requires grad, and no gradient flows through Python "
+            "numbers",
+        )
+
+
+def made_plain() -> ConversionError:
+    """The error for a Tensor that requires grad and is to be a plain array."""
+    call = _called()
+    if call is not None:
+        error: ConversionError = call.error(
+            ConversionError,
+            "makes a plain array of a Tensor that requires grad, and its gradient would be lost",
+        )
+        return error
+    return ConversionError(
+        "a Tensor that requires grad cannot become a plain array, its gradient would be lost: use "
+        f".detach() first, or tg.stack to build arrays of Tensors{at_line()}"
+    )
+
+
+def written_into_plain() -> ConversionError:
+    """The error for a Tensor that is written into an array of NumPy's."""
+    call = _called()
+    if call is not None:
+        error: ConversionError = call.error(
+            ConversionError,
+            "writes a Tensor that requires grad into a plain array, and its gradient would be lost",
+        )
+        return error
+    instead = ": make the array with tg.zeros(...) or np.zeros_like(x), where x is an argument"
+    return ConversionError(
+        "a Tensor written into a plain array would lose its gradient: write into a Tensor, or "
+        f"build the array with tg.stack{at_line(instead)}"
+    )
