@@ -218,6 +218,39 @@ def test_special_functions(name):
     check(lambda *args: function(*args), *SPECIAL[name])
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_reciprocal_of_gamma_has_derivatives_at_its_zeros(compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    n = np.arange(6.0)
+    slopes = tg.vmap(tg.grad(lambda x: special.rgamma(x)))
+    assert_close(slopes(-n), (-1.0) ** n * special.gamma(n + 1.0), rtol=1e-14)
+    euler = 0.5772156649015329  # 1 / gamma(x) = x + euler x**2 - 0.6558780715202538 x**3 + ...
+    assert_close(tg.grad(tg.grad(lambda x: special.rgamma(x)))(0.0), 2.0 * euler, rtol=1e-13)
+    third = tg.grad(tg.grad(tg.grad(lambda x: special.rgamma(x))))(0.0)
+    assert_close(third, -6.0 * 0.6558780715202538, rtol=1e-12)
+    for x in (-2.0 + 1e-9, -2.0 - 1e-5, -0.3, 0.49999, 0.5, 3.3, 170.0, -20.5):
+        assert_close(slopes(np.array([x]))[0], -special.psi(x) * special.rgamma(x), rtol=1e-7)
+
+
+@pytest.mark.parametrize("at", [(-1.5, 0.5), (-0.25, -0.75), (-1.5, -0.5)])
+def test_beta_has_derivatives_at_its_zeros(at):
+    step = 1e-6
+    for i, slope in enumerate(tg.grad(lambda a, b: special.beta(a, b), (0, 1))(*at)):
+        up, down = (np.array(at) + k * step * np.eye(2)[i] for k in (1, -1))
+        assert_close(slope, (special.beta(*up) - special.beta(*down)) / (2.0 * step), rtol=1e-8)
+
+
+@pytest.mark.parametrize("step", [0.3, 1e-2, 1e-5, -1e-9, 1e-13])
+@pytest.mark.parametrize("pole", [0.0, -1.0, -7.0])
+def test_derivatives_beside_the_poles_of_gamma(pole, step):
+    x = pole + step
+    trigamma = sum(1.0 / (x + k) ** 2 for k in range(12)) + special.polygamma(1, x + 12.0)
+    assert_close(tg.grad(lambda x: special.gammaln(x))(x), special.psi(x), rtol=1e-13)
+    slope = special.gamma(x) * special.psi(x)
+    assert_close(tg.grad(lambda x: special.gamma(x))(x), slope, rtol=1e-13)
+    assert_close(tg.grad(lambda x: special.psi(x))(x), trigamma, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", OF_ORDER)
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_bessel_functions(name, order):

@@ -53,9 +53,19 @@ def _no(name: str, operand: str) -> Undefined:
 _gamma = _record(
     "gamma", lambda ct, y, x: (ct * y * special.digamma(x),), jax="jax.scipy.special.gamma"
 )
-_rgamma = _record("rgamma", lambda ct, y, x: (-ct * y * special.digamma(x),))
+
+_rgamma = _record("rgamma", lambda ct, y, x: (ct * _slope_of_rgamma(x),))
 gamma, rgamma = _called(_gamma), _called(_rgamma)
 gammasgn = _called(_record("gammasgn", None))
+
+
+def _slope_of_rgamma(x: Any) -> Any:
+    """Left of 1/2 by reflection: ``sin(pi x) gamma(1 - x) / pi``, which has no poles there."""
+    left = x < 0.5
+    a, b = tg.where(left, x, 0.0), tg.where(left, 1.0, x)
+    turn = math.pi * (a - 2.0 * tg.round(0.5 * a))
+    reflected = tg.cos(turn) - special.digamma(1.0 - a) * (tg.sin(turn) / math.pi)
+    return tg.where(left, gamma(1.0 - a) * reflected, -special.digamma(b) / gamma(b))
 
 
 def _density_of_gamma(a: Any, x: Any) -> Any:
@@ -85,8 +95,11 @@ gammaincc = _called(
 
 
 def _beta_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    both = special.digamma(a + b)
-    return ct * y * (special.digamma(a) - both), ct * y * (special.digamma(b) - both)
+    # Where a + b is a pole the function is 0, and its slope is that of 1 / gamma(a + b).
+    zero = (y == 0.0) & (a + b <= 0.0)
+    slope = gamma(a) * gamma(b) * _slope_of_rgamma(tg.where(zero, a + b, 1.0))
+    both = tg.where(zero, -slope, y * special.digamma(tg.where(zero, 1.0, a + b)))
+    return ct * (y * special.digamma(a) - both), ct * (y * special.digamma(b) - both)
 
 
 _beta = _record("beta", _beta_vjp, "a b", jax="jax.scipy.special.beta")
