@@ -8,6 +8,8 @@ from tracegrad.user_code.solver_advice import INSTEAD
 
 _SPARSE = "make the matrix with scipy.sparse.csr_array((values, (rows, columns)), shape=...)"
 _SOLVED = "solve with scipy.sparse.linalg.spsolve(A, b)"
+_FACTORED = "solve with scipy.sparse.linalg.spsolve(A, b), with several columns in b at once"
+_INVERTED = "solve with scipy.sparse.linalg.spsolve(A, np.eye(n))"
 _SCALED = "multiply its numbers: csr_array((x * A.data, A.indices, A.indptr), shape=A.shape)"
 _SPLINE = (
     "fit the values of a scipy.interpolate.CubicSpline, or np.interp for lines; the matrix of "
@@ -17,7 +19,10 @@ _NORMAL = "write multivariate_normal.logpdf(x, mean, cov)"
 _OF_OBJECTS = "traced values that an object or a method holds must be handed over in args="
 _NEAREST = {
     "multiply": _SCALED,
-    **dict.fromkeys(("cg", "gmres", "bicgstab"), _SOLVED),
+    **dict.fromkeys(("cg", "gmres", "bicgstab", "minres", "lgmres", "cgs", "qmr"), _SOLVED),
+    **dict.fromkeys(("splu", "spilu", "factorized", "solve", "SuperLU"), _FACTORED),
+    "spsolve_triangular": _SOLVED,
+    "inv": _INVERTED,
     "log_expit": "write -np.logaddexp(0.0, -x)",
     "ndtri": "write scipy.stats.norm.ppf(x)",
     "loggamma": "write scipy.special.gammaln(x)",

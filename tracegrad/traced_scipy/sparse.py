@@ -62,7 +62,18 @@ class Sparse:
         raise refused(f"an operator but @ of a scipy.sparse.{self._format}_array of traced values")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
-    __truediv__ = __neg__ = __pow__ = __getitem__ = _no_operator
+    __truediv__ = __neg__ = __abs__ = __pow__ = __getitem__ = _no_operator
+
+    def __array_ufunc__(self, function: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        if function is np.matmul and method == "__call__" and not keywords:
+            return product(*operands)
+        raise refused(f"np.{function.__name__} of a scipy.sparse.{self._format}_array")
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        raise refused(f"np.{function.__name__} of a scipy.sparse.{self._format}_array")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise refused(f"a plain array of a scipy.sparse.{self._format}_array")
 
 
 def is_sparse(x: Any) -> bool:

@@ -48,7 +48,7 @@ def _called() -> _Call | None:
     while frame is not None and _package(frame) in ("scipy", *LIBRARY):
         module = frame.f_globals["__name__"]
         if module.startswith("scipy.") and not module.startswith("scipy._lib"):
-            name = _public(module, _name(frame))
+            name = public_name(module, _name(frame))
         frame = frame.f_back
     users = () if frame is None else ((frame.f_code, owner(frame.f_code, frame.f_lasti)),)
     return _Call(name, line_of(Point(users)))
@@ -62,11 +62,13 @@ def _name(frame: FrameType) -> str:
     return code.co_qualname
 
 
-def _public(module: str, name: str) -> str:
-    """A function as users import it, not by the file that it stands in."""
+def public_name(module: str, name: str) -> str:
+    """A function of SciPy's as users import it, not by the file that it stands in."""
     parts = [part for part in module.split(".") if not part.startswith("_")]
-    if parts[-1] == name and len(parts) > 2:
-        parts.pop()
+    for count in range(2, len(parts)):
+        public = ".".join(parts[:count])
+        if hasattr(sys.modules.get(public), name.partition(".")[0]):
+            return f"{public}.{name}"
     return ".".join([*parts, name])
 
 

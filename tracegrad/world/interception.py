@@ -33,6 +33,7 @@ from tracegrad.tensors.refused_writes import is_read_only
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
+from tracegrad.traced_scipy.sparse import Sparse
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
@@ -215,8 +216,8 @@ def makes_arrays(operation: Any, operands: Operands) -> bool:
 
 
 def holds_tensors(x: Any) -> bool:
-    """Whether a nested sequence holds a Tensor."""
-    if type(x) is Tensor:
+    """Whether a nested sequence, or a sparse matrix, holds a Tensor."""
+    if type(x) is Tensor or type(x) is Sparse:
         return True
     return type(x) in (list, tuple) and any(map(holds_tensors, x))
 
@@ -457,13 +458,20 @@ def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     try:
         found = callee(*operands, **keywords)
     except Exception as error:
-        of_tensors = isinstance(error, TracegradError | TypeError | AttributeError)
+        of_tensors = isinstance(error, TypeError | AttributeError) or _is_ours(error)
         if of_tensors or scipy_table.refuses_callback(error):
             raise scipy_table.refused(name) from error
         raise
     if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value
         raise scipy_table.refused(name)
     return found
+
+
+def _is_ours(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came of, is of tracegrad's."""
+    return error is not None and (
+        isinstance(error, TracegradError) or _is_ours(error.__cause__ or error.__context__)
+    )
 
 
 def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keywords) -> Any:

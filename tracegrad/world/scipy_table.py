@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from tracegrad.traced_scipy import stats as densities
 from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
 from tracegrad.user_code.captures import taken_out
+from tracegrad.user_code.lost_conversions import public_name
 
 Table = dict[str, Callable[..., Any]]
 
@@ -212,17 +213,33 @@ def is_of_scipy(callee: Any) -> bool:
         return getattr(sys.modules.get("scipy.special"), callee.__name__, None) is callee
     if type(callee) is MethodType:
         callee = callee.__func__
+    if _of_factored(callee):
+        return True
     module = callee.__module__ if isinstance(callee, FunctionType | type) else ""
     return (module or type(callee).__module__ or "").partition(".")[0] == "scipy"
 
 
+_OF_C = (BuiltinMethodType, MethodDescriptorType)
+
+
+def _of_factored(callee: Any) -> bool:
+    """Whether it is a method of what `scipy.sparse.linalg.splu` gives, whose type has no module."""
+    owner = getattr(callee, "__objclass__", type(getattr(callee, "__self__", None)))
+    return isinstance(callee, _OF_C) and owner.__name__ == "SuperLU"
+
+
 def name_of(callee: Any, operands: tuple[Any, ...]) -> str:
     """A function as users import it: ``scipy.linalg.expm``, ``scipy.stats.gumbel_r.logpdf``."""
-    module = "scipy.special" if isinstance(callee, np.ufunc) else callee.__module__ or "scipy"
-    public = [part for part in module.split(".") if not part.startswith("_")]
+    module = (
+        "scipy.special"
+        if isinstance(callee, np.ufunc)
+        else getattr(callee, "__module__", None) or "scipy"
+    )
     owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
-    owners = [getattr(owner, "name", None) or type(owner).__name__] * is_distribution(owner)
+    owners = []
+    if is_distribution(owner):
+        owners = [getattr(owner, "name", None) or type(owner).__name__]
+    elif _of_factored(callee):
+        module, owners = "scipy.sparse.linalg", ["SuperLU"]
     name = getattr(callee, "__name__", type(callee).__name__)
-    if public[-1] == name and len(public) > 2:  # the file has the name of the function
-        public.pop()
-    return ".".join([*public, *owners, name])
+    return public_name(module, ".".join([*owners, name]))

@@ -17,6 +17,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.jax_updates import Updates, beside
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.traced_scipy.sparse import Sparse
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import is_jax_array
@@ -216,7 +217,7 @@ def is_of_arrays(name: str) -> bool:
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)
-_MAY_HOLD = frozenset({Tensor, Key, list, tuple})
+_MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple})
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,
     id(operator.is_not): are_one,
