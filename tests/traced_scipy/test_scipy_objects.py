@@ -138,7 +138,8 @@ EAGER = {
 def test_solvers_that_make_numbers_of_eager_tensors_are_refused_by_name(name, capsys):
     f, instead = EAGER[name]
     x = tg.tensor(np.abs(X) + 0.1, requires_grad=True)
-    with pytest.raises(Exception, match=r"\w") as refused:  # some C code raises another error after it
+    # Some C code raises another error after it.
+    with pytest.raises(Exception, match=r"\w") as refused:
         f(x)
     chain, error = [capsys.readouterr().err], refused.value
     while error is not None:
