@@ -3004,8 +3004,8 @@ def hstack(arrays: Any, dtype: Any = None) -> Any:
 
 def hvp(
     f: Callable[..., Any],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
+    primals: Sequence[Any] | None = None,
+    tangents: Sequence[Any] | None = None,
     *,
     has_aux: builtins.bool = False,
     backend: str | None = None,
@@ -3024,7 +3024,8 @@ def hvp(
     -------
     product
         Of the structure of the argument; for several arguments a tuple, one for each. With
-        `has_aux` ``(product, aux)``.
+        `has_aux` ``(product, aux)``. Without primals and tangents the callable behind:
+        ``tg.hvp(f)(x, y, x_dot, y_dot)``, which has ``.source()``, ``.export()`` and so on.
 
     Examples
     --------

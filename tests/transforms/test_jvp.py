@@ -5,6 +5,7 @@ What tangents should be is told by finite differences and by JAX.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,38 @@ def test_the_text_reads_as_that_of_a_gradient():
         "np.tanh(h, out=h)",
         "h_dot *= 1.0 - h * h",
     ]
+
+
+def test_products_of_a_hessian_by_a_callable():
+    def f(x, y):
+        return np.sum(x**3 * y)
+
+    product, a = tg.hvp(f), np.array([1.0, 2.0])
+    assert_close(product(a, a, a, a), tg.hvp(f, (a, a), (a, a)), rtol=1e-15)
+    assert "def f_hvp(x, y, x_dot, y_dot):" in product.source()
+    of_one, aux = tg.hvp(lambda x: np.sum(x**4)), tg.hvp(lambda x: (np.sum(x**4), x), has_aux=True)
+    assert_close(of_one(a, a), 12.0 * a**3, rtol=1e-14)
+    assert_close(aux(a, a), (12.0 * a**3, a), rtol=1e-14)
+    assert_close(tg.grad(lambda x: np.sum(of_one(x, a)))(a), 24.0 * a * a, rtol=1e-14)
+
+
+@pytest.mark.parametrize("transform", [tg.jvp, tg.hvp])
+def test_callables_that_take_tangents_nest(transform):
+    of_one, a = transform(lambda x: np.sum(x**4)), np.array([1.0, 2.0])
+    assert list(inspect.signature(of_one).parameters) == ["x", "x_dot"]
+    rows = tg.vmap(of_one, in_axes=(None, 0))(a, np.eye(2))
+    each = [of_one(a, row) for row in np.eye(2)]
+    wanted = [np.stack(x) for x in zip(*each)] if transform is tg.jvp else np.stack(each)
+    assert_close(rows, tuple(wanted) if transform is tg.jvp else wanted, rtol=1e-14)
+    assert_close(tg.compile(of_one)(a, a), of_one(a, a), rtol=1e-14)
+
+
+@pytest.mark.parametrize("transform", [tg.jvp, tg.hvp])
+def test_a_point_without_tangents_is_an_error_that_says_what_there_is(transform):
+    with pytest.raises(tg.errors.ArgumentError, match=r"tangents are missing: .*, \(x_dot,\)\)"):
+        transform(np.sum, (np.ones(2),))
+    with pytest.raises(tg.errors.ArgumentError, match=r"ndarray: .* the callable tg\.[jh]vp\(f\)"):
+        transform(np.sum, np.ones(2), np.ones(2))
 
 
 def test_the_next_call_for_the_same_function_is_not_traced():

@@ -127,7 +127,7 @@ class Calling(BatchCalls, TensorCalls):
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
         self._defaults = defaults_of(function)
-        self._signature = self._signature_now()
+        self._signature = self.__signature__ = self._signature_now()
         check_static(self._static, self._signature, self.__name__)
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
@@ -372,7 +372,8 @@ class Calling(BatchCalls, TensorCalls):
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
-            self._defaults, self._signature = defaults, self._signature_now()
+            self._defaults = defaults
+            self._signature = self.__signature__ = self._signature_now()
         unread = self._transform.unread(self._function)
         arguments = bind(self._signature, args, kwargs, self._static, unread)
         if self._transform.kind != "vmap":
@@ -380,8 +381,7 @@ class Calling(BatchCalls, TensorCalls):
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
         return with_axes(arguments, *given)
 
-    def _signature_now(self) -> Signature:
-        """The parameters of a call."""
+    def _signature_now(self) -> Signature:  # of a call
         return self._transform.signature(signature_of(self._function))
 
     def _first(

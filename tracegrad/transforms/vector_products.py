@@ -114,8 +114,11 @@ def _writes_cells(code: CodeType) -> bool:
 
 def _several(what: str, given: Any) -> tuple[Any, ...]:
     if not isinstance(given, tuple | list):
+        kind = what.partition(":")[0]
+        found = "missing" if given is None else type(given).__name__
         raise ArgumentError(
-            f"{what} are {type(given).__name__}: pass a tuple, one for each argument: (x,)"
+            f"{what} are {found}: pass a tuple, one for each argument, as in tg.{kind}(f, (x,), "
+            f"(x_dot,)); the callable tg.{kind}(f) takes x, x_dot"
         )
     return tuple(given)
 
@@ -250,8 +253,8 @@ def jvp_on_tape(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, 
 
 def hvp(
     f: Callable[..., Any],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
+    primals: Sequence[Any] | None = None,
+    tangents: Sequence[Any] | None = None,
     *,
     has_aux: bool = False,
     backend: str | None = None,
@@ -270,7 +273,8 @@ def hvp(
     -------
     product
         Of the structure of the argument; for several arguments a tuple, one for each. With
-        `has_aux` ``(product, aux)``.
+        `has_aux` ``(product, aux)``. Without primals and tangents the callable behind:
+        ``tg.hvp(f)(x, y, x_dot, y_dot)``, which has ``.source()``, ``.export()`` and so on.
 
     Examples
     --------
@@ -279,6 +283,8 @@ def hvp(
     >>> tg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
+    if primals is None and tangents is None:
+        return Compiled(f, transform_of("hvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "hvp")
     return kept(f, transform_of("hvp", len(at), bool(has_aux)), backend)(*at, *dots)
 
