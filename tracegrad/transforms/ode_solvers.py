@@ -69,7 +69,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
     options = _options_backwards(options, 2 * n + 1 + sum(sizes))
-    adjoint = _Adjoint(func, spec, tuple(wanted), n)
+    adjoint = _adjoint_of(func, spec, tuple(wanted), n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
     args_bar = np.zeros(sum(sizes))
@@ -111,6 +111,10 @@ class _Adjoint:
         found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
         found += [-np.reshape(bar, (-1,)) for bar in flatten(bars[2:])[0]]
         return np.concatenate(found)
+
+
+_adjoint_of = lru_cache(maxsize=64)(_Adjoint)
+"""One for each function and structure, so that what is compiled of it is found again."""
 
 
 @lru_cache(maxsize=64)
