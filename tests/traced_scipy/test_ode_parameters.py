@@ -374,8 +374,49 @@ def test_second_derivatives_where_solutions_run_apart():
 
 def test_solutions_that_run_apart_too_fast_are_an_error(monkeypatch):
     monkeypatch.setattr("tracegrad.transforms.ode_solvers._FAILURES", 3)
-    with pytest.raises(ArithmeticError, match="solve_ivp: its gradient goes back in time"):
-        tg.grad(lambda p: swings(p, "RK45"))(np.array([5.0]))
+    with pytest.raises(ArithmeticError, match="solve_ivp: its second derivative goes back in time"):
+        tg.hessian(lambda p: swings(p, "RK45"))(np.array([5.0]))
+
+
+def reacts(k, solver):
+    """Three substances that react at rates between 0.04 and 3e7 (Robertson 1966)."""
+
+    def slope(t, y, k):
+        slow, fast, back = k[0] * y[0], k[2] * y[1] ** 2, k[1] * y[1] * y[2]
+        return np.array([back - slow, slow - back - fast, fast])
+
+    options = {"rtol": 1e-7, "atol": 1e-10, "t_eval": [1.0, 40.0], "method": solver}
+    found = integrate.solve_ivp(slope, (0.0, 40.0), np.array([1.0, 0.0, 0.0]), args=(k,), **options)
+    return np.sum(found.y[1]) * 1e4
+
+
+@pytest.mark.parametrize("solver", ["BDF", "Radau", "LSODA"])
+def test_gradients_of_stiff_equations(solver):
+    k = np.array([0.04, 1e4, 3e7])
+    found, h = tg.grad(lambda k: reacts(k, solver))(k), 1e-4 * np.diag(k)
+    pairs = [(reacts(k + e, "Radau"), reacts(k - e, "Radau")) for e in h]
+    wanted = [(up - down) / (2e-4 * x) for (up, down), x in zip(pairs, k, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+
+
+def test_a_second_derivative_of_a_solution_is_compiled_once(monkeypatch):
+    made = []
+
+    def make(*args, **options):
+        made.append(tg.value_and_grad(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr("tracegrad.transforms.ode_solvers.value_and_grad", make)
+
+    def last(p):
+        return integrate.odeint(lambda y, t: -p[0] * y, 2.0, TIMES, rtol=1e-9, atol=1e-9)[-1, 0]
+
+    hessian, count = tg.hessian(last), 0
+    for k in (0.7, 0.8, 0.9):
+        found = hessian(np.array([k]))
+        count = count or len(made)
+        assert_close(found, np.array([[2.0 * TIMES[-1] ** 2 * np.exp(-k * TIMES[-1])]]), 1e-5)
+    assert len(made) == count
 
 
 @pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")

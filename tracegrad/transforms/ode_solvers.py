@@ -3,10 +3,13 @@
 The backward solves another equation backwards in time, of the state, its cotangent and those of the
 parameters; no step of the forward is kept. Its right side is one compiled call of the user's. An
 equation whose solutions come together drives them apart on the way back, so the state that is come
-to is compared with that of the forward, and where it departs the way is gone in halves.
+to is compared with that of the forward. Where it departs, and for solvers of stiff equations, the
+states are those of the forward, which is gone once more and read between its steps. In second
+derivatives, whose forward goes back in time itself, the way is gone in halves instead.
 
 Reference: Pontryagin et al. 1962; Chen, Rubanova, Bettencourt, Duvenaud 2018, Neural ordinary
-differential equations, appendices B and C.
+differential equations, appendices B and C; Kim, Ji, Deng, Ma, Rackauckas 2021, Stiff neural
+ordinary differential equations (the interpolating adjoint).
 """
 
 from __future__ import annotations
@@ -288,6 +291,7 @@ def _line_of(numbers: Any, name: str) -> Any:
 _OF_STARTS = ("first_step", "h0")
 _OF_JACOBIANS = ("jac", "jac_sparsity", "lband", "uband", "ml", "mu")
 _TOLERANCES = ("rtol", "atol")
+_STIFF = ("BDF", "Radau")
 _FAILURES = 250  # of pieces of a way back
 _EVALUATIONS = 4000  # of such a piece: solutions that run apart need ever more
 _DEPARTURE = 10.0
@@ -340,6 +344,14 @@ class _Odeint:
         """What goes back from one time to the one before."""
         return _Backwards(self, self)
 
+    def between(self, func: Any, y0: Any, span: Any, args: Any, options: Any) -> Any:
+        """The states as a function of time."""
+        tolerances = dict(zip(_TOLERANCES, self.tolerances, strict=True))
+        tolerances |= {k: options[k] for k in _TOLERANCES if options.get(k) is not None}
+        if options.get("hmax"):
+            tolerances["max_step"] = options["hmax"]
+        return _SolveIvp().between(func, y0, span, args, {"method": "LSODA", **tolerances})
+
 
 class _SolveIvp:
     """`scipy.integrate.solve_ivp`: of times, the first is that of the start.
@@ -362,6 +374,10 @@ class _SolveIvp:
     def backwards(self) -> Integrate:
         """What goes back from one time to the one before."""
         return _Backwards(_SolveIvp(), _SolveIvp())
+
+    def between(self, func: Any, y0: Any, span: Any, args: Any, options: Any) -> Any:
+        """The states as a function of time."""
+        return self.solved(func, y0, span, args, {**options, "dense_output": True}).sol
 
     def solved(
         self, func: Any, y0: Any, span: Any, args: Any, options: Any, t_eval: Any = None
@@ -394,7 +410,8 @@ class _Backwards:
     """Goes from one time to an earlier one by a solver, with the equation of an adjoint.
 
     The state must come to that which the forward had at the earlier time. Where it does not, the
-    way is gone in halves, with the state in the middle to which `there` goes from that one.
+    states are those of the forward; if `there`, which goes forward, is such a way back itself, the
+    way is gone in halves, with the state in the middle to which `there` goes.
     """
 
     def __init__(self, there: Integrate, solver: Any) -> None:
@@ -407,36 +424,59 @@ class _Backwards:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if t[-1] != begin:  # the adjoint of this adjoint, in halves
                 state = ahead(state, begin, t[-1])
-            found = self._gone(
-                lambda y, span: self._solver(_Counted(func), y, span, args, options)[-1],
-                ahead,
-                y0,
-                state,
-                (t[0], t[-1]),
-                iter(range(_FAILURES)),
-            )
+
+            def back(y: Any, span: Any) -> Any:
+                return self._solver(_Counted(func), y, np.array(span), args, options)[-1]
+
+            span = t[0], t[-1]
+            if isinstance(self._there, _Backwards):
+                failures = iter(range(_FAILURES))
+                found = self._gone(back, ahead, y0, state, span, failures)
+            else:
+                stiff = options.get("method") in _STIFF
+                found = None if stiff else self._met(back, y0, state, span, ahead.options)
+                if found is None:
+                    found = self._along(func, y0, state, span, args, options)
         return np.stack([y0, found])
+
+    def _met(self, back: Any, y: Any, state: Any, span: Any, options: Any) -> Any:
+        """The values at the end of a span, if the state is the one that it should be; else None."""
+        n = len(state)
+        try:
+            found = back(y, span)
+        except ArithmeticError:
+            return None
+        return found if self._is_met(found[:n], state, y[:n], options) else None
+
+    def _along(self, func: Any, y: Any, state: Any, span: Any, args: Any, options: Any) -> Any:
+        """The same, with the states of the forward, which is gone once more from the end of it."""
+        n, (later, earlier) = len(state), span
+        of_states = _options_of(options, n)
+        states = self._there.between(func.func, state, (earlier, later), args[:-2], of_states)
+
+        def slope(rest: Any, t: Any, *args: Any) -> Any:
+            return func(np.concatenate([states(t), rest]), t, *args)[n:]
+
+        cut = {k: options[k][n:] for k in _TOLERANCES if np.ndim(options.get(k, 0.0))}
+        rest = self._solver(slope, y[n:], np.array(span), args, {**options, **cut})[-1]
+        return np.concatenate([state, rest])
 
     def _gone(
         self, back: Any, ahead: Any, y: Any, state: Any, span: Any, failures: Iterator[int]
     ) -> Any:
-        """The values at the end of a span, where the state is known."""
+        """The values at the end of a span, where the state is known; in halves where need be."""
         n = len(state)
-        try:
-            found = back(y, np.array(span))
-        except ArithmeticError:
-            pass
-        else:
-            if self._is_met(found[:n], state, y[:n], ahead.options):
-                return found
+        found = self._met(back, y, state, span, ahead.options)
+        if found is not None:
+            return found
         later, earlier = span
         middle = 0.5 * (later + earlier)
         if next(failures, None) is None or middle in span:
             raise ArithmeticError(
-                f"{self._solver.name}: its gradient goes back in time, on which way solutions of "
-                f"this equation run apart too fast (near t = {span[1]:.6g}). Values may be out of "
-                "bounds there: keep them in a range. A stiff equation needs a solver that is a "
-                "loop of your own (implicit Euler, say), whose steps are differentiated"
+                f"{self._solver.name}: its second derivative goes back in time, on which way "
+                f"solutions of this equation run apart too fast (near t = {span[1]:.6g}). Values "
+                "may be out of bounds there: keep them in a range. A stiff equation needs a solver "
+                "that is a loop of your own (implicit Euler, say), whose steps are differentiated"
             )
         between = ahead(state, earlier, middle)
         y = np.concatenate([ahead(between, middle, later), y[n:]])  # of this way, to come back on
