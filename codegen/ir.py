@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
 from codegen.sizes import Dim, Size, Sizes, symbols
-from codegen.spelling import Spelling, SpellingOf, Subscript
+from codegen.spelling import Spelling, SpellingOf
 from codegen.types import LIST, ArrayType
 
 Number: TypeAlias = "bool | int | float | complex"
@@ -229,6 +229,11 @@ class Block:
     returns: str | None = None
     names: tuple[str, ...] = ()
     origin: Origin = NOWHERE
+
+    def with_nodes(self, nodes: tuple[Node, ...], outputs: tuple[Value, ...] | None = None) -> Self:
+        """The block with other nodes, and other outputs where some are given."""
+        outputs = self.outputs if outputs is None else outputs
+        return type(self)(nodes, outputs, self.returns, self.names, self.origin)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -450,7 +455,7 @@ def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
                 nodes.append(replace(node, parameters=of(parameters), blocks=inner))
             case Again(_, arguments):
                 nodes.append(replace(node, arguments=of(arguments)))
-    return replace(block, nodes=tuple(nodes), outputs=of(block.outputs))
+    return block.with_nodes(tuple(nodes), of(block.outputs))
 
 
 @dataclass(frozen=True)
@@ -573,18 +578,21 @@ class Graph:
         return table
 
     @cached_property
+    def heads(self) -> Mapping[object, Loop | Join]:
+        """The loop or join of each label."""
+        nodes = [node for node in walk(self.nodes) if isinstance(node, Loop | Join)]
+        return {node.label: node for node in nodes}
+
+    @cached_property
     def given(self) -> Mapping[Value, Sequence[Value]]:
         """What each parameter is given: its first argument, then one for each next turn.
 
         That of a join has one for each path that goes on behind it.
         """
         table: dict[Value, list[Value]] = {}
-        heads: dict[object, Loop | Join] = {}
         for node in walk(self.nodes):
-            if isinstance(node, Loop | Join):
-                heads[node.label] = node
             if isinstance(node, Loop | Again):
-                parameters = heads[node.label].parameters
+                parameters = self.heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     table.setdefault(parameter, []).append(argument)
         return table
@@ -685,37 +693,6 @@ def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:
             yield from node.results
         elif Trait.HOLDS in node.op.traits:
             yield from [value for value in node.operands if value.type != LIST]
-
-
-def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
-    """A type with its lengths resolved, as part of a key."""
-    return (type.dtype, type.weak, dims_of(sizes, type))
-
-
-def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
-    """An attribute as part of a key."""
-    if value is None or type(value) is str:  # most are
-        return value
-    match value:
-        case Subscript(items):
-            return ("subscript", *[attribute_key(sizes, item) for item in items])
-        case int():
-            return (type(value).__name__, repr(value))
-        case Size():
-            dim = sizes.resolve(value)
-            return dim if isinstance(dim, Size) else ("int", repr(dim))
-        case tuple():
-            return tuple(attribute_key(sizes, item) for item in value)
-        case slice():
-            return ("slice", value.start, value.stop, value.step)
-        case float() | complex():
-            return (type(value).__name__, repr(value))
-    return value
-
-
-def attributes_key(sizes: Sizes, call: Call) -> tuple[Hashable, ...]:
-    """The attributes of a call as part of a key: 0.0 and -0.0, 1 and True are different."""
-    return tuple((name, attribute_key(sizes, value)) for name, value in call.attributes)
 
 
 class Builder:

@@ -15,10 +15,12 @@ from codegen.ir import (
     Join,
     Loop,
     Value,
-    attributes_key,
+    dims_of,
     once_for_each_graph,
-    type_key,
 )
+from codegen.sizes import Size, Sizes
+from codegen.spelling import Subscript
+from codegen.types import ArrayType
 
 
 @once_for_each_graph
@@ -86,3 +88,34 @@ def _join_key(graph: Graph, join: Join, place: dict[Value, int]) -> tuple[Hashab
     types = tuple(type_key(graph.sizes, p.type) for p in join.parameters)
     blocks = tuple((*_block_key(graph, b, place), b.returns, b.names) for b in join.blocks)
     return ("join", types, blocks)
+
+
+def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
+    """A type with its lengths resolved, as part of a key."""
+    return (type.dtype, type.weak, dims_of(sizes, type))
+
+
+def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
+    """An attribute as part of a key."""
+    if value is None or type(value) is str:  # most are
+        return value
+    match value:
+        case Subscript(items):
+            return ("subscript", *[attribute_key(sizes, item) for item in items])
+        case int():
+            return (type(value).__name__, repr(value))
+        case Size():
+            dim = sizes.resolve(value)
+            return dim if isinstance(dim, Size) else ("int", repr(dim))
+        case tuple():
+            return tuple(attribute_key(sizes, item) for item in value)
+        case slice():
+            return ("slice", value.start, value.stop, value.step)
+        case float() | complex():
+            return (type(value).__name__, repr(value))
+    return value
+
+
+def attributes_key(sizes: Sizes, call: Call) -> tuple[Hashable, ...]:
+    """The attributes of a call as part of a key: 0.0 and -0.0, 1 and True are different."""
+    return tuple((name, attribute_key(sizes, value)) for name, value in call.attributes)

@@ -210,7 +210,7 @@ def substituted(block: Block, now: Callable[[Value], Value]) -> Block:
             nodes.append(replace(with_operands(node, now), blocks=inner))
         else:
             nodes.append(with_operands(node, now))
-    return replace(block, nodes=tuple(nodes), outputs=tuple(map(now, block.outputs)))
+    return block.with_nodes(tuple(nodes), tuple(map(now, block.outputs)))
 
 
 def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
@@ -255,4 +255,4 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                 rewriter.fired += sum(fork.fired for fork in forks)
                 rewriter.append(replace(with_operands(node, now), blocks=inner))
     outputs = tuple(map(now, block.outputs))
-    return replace(block, nodes=tuple(rewriter.nodes), outputs=outputs)
+    return block.with_nodes(tuple(rewriter.nodes), outputs)

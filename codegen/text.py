@@ -64,9 +64,9 @@ from codegen.ir import (
     Origin,
     Value,
     printed_by,
-    type_key,
     walk,
 )
+from codegen.keys import type_key
 from codegen.sizes import Settled, Size, Sizes
 from codegen.spelling import Slot, Subscript, Window
 from codegen.types import DTYPES, KINDS, ArrayType, weak

@@ -65,7 +65,7 @@ class _Versions:
                     more = tuple([now[array] for array in self.handed[label]])
                     new = replace(new, arguments=(*arguments, *more))
             nodes.append(new)
-        return replace(block, nodes=tuple(nodes), outputs=tuple(map(current, block.outputs)))
+        return block.with_nodes(tuple(nodes), tuple(map(current, block.outputs)))
 
     def _head(self, head: Loop | Join, now: Mapping[Value, Value]) -> Loop | Join:
         """A loop or join with more parameters: the arrays that are written in it."""

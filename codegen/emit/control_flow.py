@@ -34,7 +34,6 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
-    ends,
     walk,
 )
 from codegen.passes.fuse import LARGE, Tiled
@@ -519,7 +518,7 @@ class FunctionEmitter(Emitter):
             users = self.graph.users.get(value, ())
             if not all(isinstance(node, Branch | Again) for node in users):
                 return False
-            if any(value in end.outputs for end in ends(self.graph.block)):
+            if value in self.returned:
                 return False
             new = [p for p in self.paths.goals.get(value, ()) if p not in seen]
             seen.update(new)

@@ -23,10 +23,10 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
-    attributes_key,
     inner_blocks,
     walk,
 )
+from codegen.keys import attributes_key
 from codegen.spelling import SUM, Fragment
 
 

@@ -356,7 +356,7 @@ def with_typed_lists(kernel: Graph) -> Graph:
             elif isinstance(node, Branch | Loop | Join):
                 node = replace(node, blocks=tuple(map(rewritten, node.blocks)))
             nodes.append(node)
-        return replace(block, nodes=tuple(nodes))
+        return block.with_nodes(tuple(nodes))
 
     return kernel.with_block(rewritten(kernel.block))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from codegen.emit.length_expressions import Lengths, anchors
@@ -43,6 +43,7 @@ from codegen.ir import (
     Trait,
     Value,
     ends,
+    inner_blocks,
     walk,
 )
 from codegen.passes.fold import exact
@@ -116,6 +117,7 @@ class Emitter:
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.wish = self._output_names()
         self.of_turns = self._numbers_of_turns()
+        self.read_counts: dict[Block, Mapping[Value, int]] = {}
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
         self.python_numbers: set[Value] = set()
@@ -137,22 +139,37 @@ class Emitter:
 
         Whoever reads ``2 * t - 1`` reads ``2 * t``, and so `t`.
         """
-        left: dict[Value, int] = {}
-        for node in walk(block.nodes):
-            counts = [1] * len(node.operands)
-            if isinstance(node, Call):
-                uses = self._spelling(node).uses
-                for i, name in enumerate(node.op.operands):
-                    if not name.startswith("*") and i < len(counts):
-                        counts[i] = uses.get(name, 0)
-            for operand, count in zip(node.operands, counts, strict=True):
-                left[operand] = left.get(operand, 0) + count
-        for end in ends(block):
-            for output in end.outputs:
-                left[output] = left.get(output, 0) + 1
+        left = dict(self._counts_in(block))
         for value, index in reversed(self.of_turns.items()):
             if value in left:
                 left[index] = left.get(index, 0) + left[value]
+        return left
+
+    def _counts_in(self, block: Block) -> Mapping[Value, int]:
+        """How often the nodes of a block, and the ends of its paths, read each value."""
+        known = self.read_counts.get(block)
+        if known is not None:
+            return known
+        last = block.nodes[-1] if block.nodes else None
+        inner = inner_blocks(last) if last else ()
+        first, *others = sorted(map(self._counts_in, inner), key=len, reverse=True) or [{}]
+        left = dict(first)
+        for counts in others:
+            for value, count in counts.items():
+                left[value] = left.get(value, 0) + count
+        for node in block.nodes:
+            times = [1] * len(node.operands)
+            if isinstance(node, Call):
+                uses = self._spelling(node).uses
+                for i, name in enumerate(node.op.operands):
+                    if not name.startswith("*") and i < len(times):
+                        times[i] = uses.get(name, 0)
+            for operand, count in zip(node.operands, times, strict=True):
+                left[operand] = left.get(operand, 0) + count
+        if not inner and not isinstance(last, Again):
+            for output in block.outputs:
+                left[output] = left.get(output, 0) + 1
+        self.read_counts[block] = left
         return left
 
     def _output_names(self) -> dict[Value, str]:

@@ -151,7 +151,7 @@ class Lowering:
         """The graph of numbers and elements."""
         block = self._block(self.graph.block)
         top = sorted(self.room.top, key=lambda node: node in self.room.makers)
-        block = replace(block, nodes=(*top, *block.nodes))
+        block = block.with_nodes((*top, *block.nodes))
         block = with_versions(block, self.room.buffers)
         frame = self.graph.frame
         frame = replace(frame, returns=block.returns, names=block.names, origin=block.origin)
@@ -184,7 +184,7 @@ class Lowering:
                 pairs = [(v, self._result(entries, v)) for v in dict.fromkeys(outputs)]
                 found = dict(pairs)
                 outputs = tuple(found[v] for v in outputs)
-        return self._folded(entries, replace(block, nodes=(), outputs=outputs))
+        return self._folded(entries, block.with_nodes((), outputs))
 
     def _carried(
         self, head: Loop | Join, values: Sequence[Value] | None = None
@@ -237,12 +237,12 @@ class Lowering:
         block = tail
         for entry in reversed(entries):
             if isinstance(entry, Nest):
-                after = replace(block, nodes=(*reversed(nodes), *block.nodes))
+                after = block.with_nodes((*reversed(nodes), *block.nodes))
                 nest = self._nest(entry, 0, after)
                 nodes, block = [nest], Block(())
             else:
                 nodes.append(entry)
-        return replace(block, nodes=(*reversed(nodes), *block.nodes))
+        return block.with_nodes((*reversed(nodes), *block.nodes))
 
     def _nest(self, nest: Nest, axis: int, after: Block) -> Loop:
         """The loop over an axis, with those over the next ones in it."""

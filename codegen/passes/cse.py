@@ -33,11 +33,10 @@ from codegen.ir import (
     Node,
     Trait,
     Value,
-    attributes_key,
-    type_key,
     walk,
     with_operands,
 )
+from codegen.keys import attributes_key, type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
 from codegen.types import LIST
@@ -111,4 +110,4 @@ def _merge_numbers(
             case Branch() | Loop() | Join():
                 inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in node.blocks)
                 nodes.append(replace(with_operands(node, now), blocks=inner))
-    return replace(block, nodes=tuple(nodes), outputs=tuple(map(now, block.outputs)))
+    return block.with_nodes(tuple(nodes), tuple(map(now, block.outputs)))

@@ -138,13 +138,13 @@ class _Live:
                     if node.after is not None and not parameters:
                         turn, after = blocks
                         if _only_meets(turn, node.label):
-                            return replace(after, nodes=(*kept, *after.nodes))
+                            return after.with_nodes((*kept, *after.nodes))
                     node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
                 case Join(parameters=parameters, blocks=blocks):
                     parameters = tuple(p for p in parameters if p in self.values)
                     blocks = tuple(map(self.part, blocks))
                     if not parameters and _only_meets(blocks[0], node.label):
-                        return replace(blocks[1], nodes=(*kept, *blocks[1].nodes))
+                        return blocks[1].with_nodes((*kept, *blocks[1].nodes))
                     node = replace(node, parameters=parameters, blocks=blocks)
                 case Again(label, arguments):
                     alive = [p in self.values for p in self._heads[label].parameters]
@@ -153,7 +153,7 @@ class _Live:
             called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
             if leads or called or not self.values.isdisjoint(node.results):
                 kept.append(node)
-        return replace(block, nodes=tuple(kept))
+        return block.with_nodes(tuple(kept))
 
     @cached_property
     def _heads(self) -> Mapping[object, Loop | Join]:

@@ -158,7 +158,7 @@ class _Distributor:
         last = replace(last, blocks=tuple(map(self.block, last.blocks)))
         small = isinstance(last, Loop) and self._is_small(last)
         ending = self._split(last) if small and isinstance(last, Loop) else [last]
-        return replace(block, nodes=(*block.nodes[:-1], *ending))
+        return block.with_nodes((*block.nodes[:-1], *ending))
 
     def _split(self, loop: Loop) -> list[Node]:
         """The loop as several, with what comes before the first."""

@@ -290,7 +290,7 @@ class Tiled:
                 nodes.append(replace(item, reuse=None))
             else:
                 nodes.append(item)
-        return replace(block, nodes=tuple(nodes))
+        return block.with_nodes(tuple(nodes))
 
 
 def fuse(graph: Graph, speaks: Speaks | None = None) -> Tiled | None:

@@ -99,12 +99,12 @@ def _marked(
             after = _marked(graph, node.after, ordered, (*held, *shown), turns, behind)
             node = replace(node, blocks=(body, after))
         nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def _shown(graph: Graph, labels: Collection[object]) -> list[Value]:
     """What the parameters of loops or joins may show, and what these gave to others who keep it."""
-    heads = [n for n in walk(graph.nodes) if isinstance(n, Loop | Join) and n.label in labels]
+    heads = [graph.heads[label] for label in graph.heads if label in labels]
     shown = [value for head in heads for p in head.parameters for value in graph.given[p]]
     return [*shown, *(value for head in heads for value in kept_by(walk(head.blocks[0].nodes)))]
 

@@ -147,6 +147,6 @@ def _copied(
                 assert isinstance(made, Call)
                 node = replace(made, results=(row,))
             builder.append(node)
-        return replace(block, nodes=tuple(builder.nodes))
+        return block.with_nodes(tuple(builder.nodes))
 
     return graph.with_block(again(graph.block))

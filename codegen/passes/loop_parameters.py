@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, type_key, walk
+from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, walk
+from codegen.keys import type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
 from codegen.passes.dce import dce

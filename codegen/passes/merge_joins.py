@@ -68,10 +68,10 @@ def _merged(graph: Graph, block: Block) -> Block:
     changed = any(new is not old for new, old in zip(inner, before, strict=True))
     if changed and isinstance(last, Branch | Loop | Join):
         last = replace(last, blocks=inner)
-        block = replace(block, nodes=(*block.nodes[:-1], last))
+        block = block.with_nodes((*block.nodes[:-1], last))
     if isinstance(last, Join) and (second := _second(last)) is not None:
         *numbers, _ = last.after.nodes
-        return replace(block, nodes=(*block.nodes[:-1], *numbers, _one(graph, last, second)))
+        return block.with_nodes((*block.nodes[:-1], *numbers, _one(graph, last, second)))
     return block
 
 
@@ -109,7 +109,7 @@ def _one(graph: Graph, first: Join, second: Join) -> Join:
     places = [i for i, parameter in enumerate(first.parameters) if parameter in read]
     pairs = zip(one.blocks, other.blocks, strict=True)
     arms = tuple(_arm(first, second, places, *pair) for pair in pairs)
-    body = replace(first.body, nodes=(*first.body.nodes[:-1], replace(one, blocks=arms)))
+    body = first.body.with_nodes((*first.body.nodes[:-1], replace(one, blocks=arms)))
     parameters = (*second.parameters, *(first.parameters[i] for i in places))
     return replace(second, parameters=parameters, blocks=(body, second.after))
 
@@ -125,7 +125,7 @@ def _arm(first: Join, second: Join, places: Sequence[int], before: Block, after:
 
     given = tuple(last.arguments[i] for i in places)
     rest = _handing_on(substituted(after, now), second.label, given)
-    return replace(rest, nodes=(*nodes, *rest.nodes))
+    return rest.with_nodes((*nodes, *rest.nodes))
 
 
 def _handing_on(block: Block, label: object, arguments: tuple[Value, ...]) -> Block:
@@ -139,4 +139,4 @@ def _handing_on(block: Block, label: object, arguments: tuple[Value, ...]) -> Bl
         last = replace(last, arguments=(*last.arguments, *arguments))
     elif isinstance(last, Branch | Loop | Join):
         last = replace(last, blocks=tuple(_handing_on(b, label, arguments) for b in last.blocks))
-    return replace(block, nodes=(*block.nodes[:-1], last))
+    return block.with_nodes((*block.nodes[:-1], last))

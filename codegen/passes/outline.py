@@ -127,7 +127,7 @@ class _Finder:
         if isinstance(last, Branch | Loop | Join):
             inner = tuple(map(self.block, last.blocks))
             if any(new is not old for new, old in zip(inner, last.blocks, strict=True)):
-                return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+                return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
         return block
 
     def _may_contain(self, node: Node) -> bool:
@@ -149,7 +149,7 @@ class _Finder:
 
         Where several paths return, they return the same number of values of the same types.
         """
-        inside = replace(block, nodes=block.nodes[begin:])
+        inside = block.with_nodes(block.nodes[begin:])
         if not all(map(self._may_contain, walk(inside.nodes))):
             return None
         made = {result for node in walk(inside.nodes) for result in node.results}
@@ -174,7 +174,7 @@ class _Finder:
         if call is None:
             return None
         nodes = (*block.nodes[:begin], call)
-        return replace(face, nodes=nodes, outputs=results)
+        return face.with_nodes(nodes, results)
 
     def _part(self, block: Block, begin: int) -> Block | None:
         """The block with its loop, and loops that follow it, in a kernel; the rest stays outside.
@@ -183,7 +183,7 @@ class _Finder:
         for kernels is computed before the kernel or after it, where its operands allow that.
         """
         followers = list(self._followers(block))
-        inside = replace(block, nodes=block.nodes[begin:])
+        inside = block.with_nodes(block.nodes[begin:])
         for count in range(len(followers), 0, -1):
             sorted_out = self._sorted_out(inside, followers[:count])
             if sorted_out is None:
@@ -201,7 +201,7 @@ class _Finder:
             if call is not None:
                 after = self.block(rest)
                 start = (*block.nodes[:begin], *before, *literals, call)
-                return replace(after, nodes=(*start, *after.nodes))
+                return after.with_nodes((*start, *after.nodes))
         return None
 
     def _sorted_out(
@@ -231,7 +231,7 @@ class _Finder:
                 else:
                     after.append(replace(node, reuse=None))
                     late.update(node.results)
-            body = _with_block(body, block, replace(block, nodes=(*stay, block.nodes[-1])))
+            body = _with_block(body, block, block.with_nodes((*stay, block.nodes[-1])))
         body = _with_block(body, followers[-1], kept)
         nodes = list(walk(body.nodes))
         if not all(map(self._may_contain, nodes)):
@@ -239,7 +239,7 @@ class _Finder:
         if any(late.intersection(node.operands) for node in nodes):
             return None
         rest = followers[-1]
-        return body, kept, before, replace(rest, nodes=(*after, *rest.nodes))
+        return body, kept, before, rest.with_nodes((*after, *rest.nodes))
 
     def _followers(self, block: Block) -> Iterator[Block]:
         """What follows the loop at the end of a block, what follows one at the end of that, ..."""
@@ -384,7 +384,7 @@ def _with_ends(block: Block, new: Callable[[Block], Block]) -> Block:
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
         inner = tuple(_with_ends(each, new) for each in last.blocks)
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
     return block if isinstance(last, Again) else new(block)
 
 
@@ -398,4 +398,4 @@ def _with_block(block: Block, old: Block, new: Block) -> Block:
     inner = tuple(_with_block(each, old, new) for each in last.blocks)
     if all(one is two for one, two in zip(inner, last.blocks, strict=True)):
         return block
-    return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+    return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))

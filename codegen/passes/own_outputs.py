@@ -106,7 +106,7 @@ def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
         else:
             taken.add(owner)
         outputs.append(output)
-    return replace(block, nodes=tuple(builder.nodes), outputs=tuple(outputs))
+    return block.with_nodes(tuple(builder.nodes), tuple(outputs))
 
 
 def _row(graph: Graph, made: Node | None) -> tuple[Value, int] | None:

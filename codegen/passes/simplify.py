@@ -33,9 +33,9 @@ from codegen.ir import (
     Number,
     Trait,
     Value,
-    attributes_key,
     dims_of,
 )
+from codegen.keys import attributes_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.fold import FOLD_RULES
 from codegen.rewrite import Rewriter, offered, rewrite

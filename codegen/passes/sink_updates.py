@@ -54,7 +54,7 @@ def _moved(graph: Graph, block: Block) -> Block:
     if nodes and isinstance(nodes[-1], Branch | Loop | Join):
         inner = tuple([_moved(graph, b) for b in nodes[-1].blocks])
         nodes[-1] = replace(nodes[-1], blocks=inner)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def _readers(graph: Graph, block: Block) -> Mapping[Value, Sequence[Reader]]:

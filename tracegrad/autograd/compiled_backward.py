@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.ir import Frame, Graph, Origin, Value, attribute_key
+from codegen.ir import Frame, Graph, Origin, Value
+from codegen.keys import attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes, equality_as_python
 from tracegrad.differentiation.partition import backward_graph

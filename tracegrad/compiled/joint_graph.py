@@ -85,7 +85,7 @@ class Paths:
 
             def closed(b: Block) -> Block:
                 end = close(next(rest), b.outputs, b.nodes)
-                return replace(end, nodes=(*b.nodes, *end.nodes))
+                return end.with_nodes((*b.nodes, *end.nodes))
 
             return at_ends(graph.block, closed)
 
@@ -211,7 +211,7 @@ def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, bool]]) -> Graph:
             if not output.type.weak:
                 op = returned_array if is_array else returned_scalar
                 (outputs[place],) = builder.call(op, (output,), output.origin.named(None))
-        return replace(block, nodes=(*block.nodes, *builder.nodes), outputs=tuple(outputs))
+        return block.with_nodes((*block.nodes, *builder.nodes), tuple(outputs))
 
     return graph.with_block(at_ends(graph.block, changed))
 
@@ -298,7 +298,7 @@ def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
         inner = tuple([at_ends(b, change) for b in last.blocks])
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
     return block if isinstance(last, Again) else change(block)
 
 
@@ -339,7 +339,7 @@ def _converted(graph: Graph, tangents: Mapping[Value, Value]) -> tuple[Graph, di
         stage.origin = replace(tangent.origin, final=True)
         found[value] = in_dtype(Staged(stage, tangent), Staged(stage, value)).value
     block = graph.block
-    return graph.with_block(replace(block, nodes=(*stage.builder.nodes, *block.nodes))), found
+    return graph.with_block(block.with_nodes((*stage.builder.nodes, *block.nodes))), found
 
 
 # -- what is returned ---------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Way:
     def enter_all(self, apart: Apart, backward: Block, cts: tuple[Value, ...]) -> None:
         """Enters the way back from cotangents of all outputs, where arms meet."""
         constants = [n for n in walk(apart.forward.nodes) if isinstance(n, Constant)]
-        block = replace(backward, nodes=(*constants, *backward.nodes))
+        block = backward.with_nodes((*constants, *backward.nodes))
         joint = apart.forward.with_block(block)
         every = tuple(range(len(self.outputs)))
         self._enter(joint, apart.forward, every, cts, self.targets, apart.absent)

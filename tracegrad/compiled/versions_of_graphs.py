@@ -71,7 +71,7 @@ def over_batch(
         told = ("returns", "names", "origin", "shape")
         returned = {name: getattr(graph.frame, name) for name in told}
         whole = face.replace(frame=replace(face.frame, **returned))
-        whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
+        whole = writer.named(whole.with_block(block.with_nodes((*before, *block.nodes))))
         times: dict[str, float] = {}
         program = compile_graph(verify(whole), mode.text, times)
     except CodegenError:

@@ -150,7 +150,7 @@ class Writer:
             if not block.nodes or not isinstance(block.nodes[-1], Branch | Loop | Join | Again):
                 self.stage.origin = block.origin
                 outputs = finish(block, [self._of(value) for value in block.outputs])
-            return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
+            return block.with_nodes(tuple(builder.nodes), outputs)
         finally:
             builder.nodes = before
 

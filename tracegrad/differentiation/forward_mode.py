@@ -160,7 +160,7 @@ class _Writer:
             if not nodes or not isinstance(nodes[-1], Branch | Loop | Join | Again):
                 self.stage.origin = replace(block.origin, name=None, final=False)
                 outputs = (*outputs, *[self._tangent_of(v) for v in next(self.asked)])
-        return replace(block, nodes=tuple(nodes), outputs=outputs)
+        return block.with_nodes(tuple(nodes), outputs)
 
     def _with_parameters(self, head: Loop | Join) -> Loop | Join:
         """The loop or join with the tangents of its parameters as further parameters."""

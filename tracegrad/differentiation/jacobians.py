@@ -108,7 +108,7 @@ def with_products(
         for target, vector in zip(targets, single, strict=True):
             stage.origin = target.origin.named(f"{target.origin.name}_dot", True)
             dots[target] = in_dtype(Staged(stage, vector), Staged(stage, target)).value
-        block = replace(whole.block, nodes=(*stage.builder.nodes, *whole.nodes))
+        block = whole.block.with_nodes((*stage.builder.nodes, *whole.nodes))
         moved = with_tangents(whole.with_block(block), dots, asked)
     elif mode == "elements" and moved_elements(graph, targets, asked[0]) is not None:
         moved = _by_elements(whole, targets, single, asked[0])
@@ -182,7 +182,7 @@ def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> tuple[
     unit = _unit(targets, length)
     stage = Stage(Builder(graph.sizes))
     dots = _cut(stage, unit, targets, "dot")
-    block = replace(graph.block, nodes=(*stage.builder.nodes, *graph.nodes))
+    block = graph.block.with_nodes((*stage.builder.nodes, *graph.nodes))
     whole = graph.replace(inputs=(*graph.inputs, unit)).with_block(block)
     counts = [len(block.outputs) for block in ends(graph.block)]
     moved = with_tangents(whole, dict(zip(targets, dots, strict=True)), asked)
@@ -261,7 +261,7 @@ def _at_every_unit(
         return (*values, *finish(number, lanes[count:]))
 
     block = _without_products(writer.block(graph.block, returned), identity)
-    block = replace(block, nodes=(*eye.nodes, *block.nodes))
+    block = block.with_nodes((*eye.nodes, *block.nodes))
     return writer.named(graph.replace(inputs=tuple(inputs)).with_block(block))
 
 
@@ -288,7 +288,7 @@ def _without(block: Block, results: Container[Value]) -> Block:
             nodes.append(replace(node, blocks=inner))
         elif not isinstance(node, Call) or node.results[0] not in results:
             nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def _length(types: Sequence[ArrayType]) -> Dim:

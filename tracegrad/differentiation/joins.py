@@ -114,7 +114,7 @@ class _Writer(WaysBack):
         backwards = [
             renamed(giving(block, replace(end, outputs=())), names) for end, block in found.items()
         ]
-        plain = {end: replace(end, nodes=()) for end in found}
+        plain = {end: end.with_nodes(()) for end in found}
         forward = self.graph.with_block(self._rebuilt(self.graph.block, plain))
         absent = {p for facts in self.joins.values() for p in facts.further.values()}
         return Apart(forward, tuple(backwards), tuple(cts), absent)
@@ -248,10 +248,10 @@ class _Writer(WaysBack):
         match last:
             case Branch():
                 inner = tuple([self._rebuilt(b, ends) for b in last.blocks])
-                return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
+                return block.with_nodes((*nodes, replace(last, blocks=inner)))
             case Join():
                 inner = tuple([self._rebuilt(b, ends) for b in last.blocks])
-                return replace(block, nodes=(*nodes, self.keeping(last, inner)))
+                return block.with_nodes((*nodes, self.keeping(last, inner)))
             case Again():
-                return replace(block, nodes=(*nodes, *self.leaving(last)))
+                return block.with_nodes((*nodes, *self.leaving(last)))
         return replace(ends[block], nodes=(*block.nodes, *ends[block].nodes))

@@ -9,7 +9,7 @@ known from the indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from codegen.ir import Builder, Call, Check, Constant, Graph, Value, with_operands
 from codegen.types import LIST, kind
@@ -87,6 +87,6 @@ def with_parts_apart(
         builder.append(node if moves else with_operands(node, lambda v: apart.get(v, v)))
         if moves:
             separate(node.results)
-    block = replace(graph.block, nodes=tuple(builder.nodes))
+    block = graph.block.with_nodes(tuple(builder.nodes))
     stands_for = [apart.get(v, v) for v in outputs]
     return graph.with_block(block), [apart[v] for v in found.parts], stands_for

@@ -78,7 +78,7 @@ def _without_forward(block: Block, results: set[Value]) -> Block:
                 nodes.append(node)
             case Constant():
                 nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def _without_dead(block: Block, joint: Graph) -> Block:

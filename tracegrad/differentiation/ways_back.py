@@ -303,11 +303,11 @@ class WaysBack:
                 for x, p in zip(arguments[last.label], parameters, strict=True)
             ]
             nodes = (*block.nodes[:-1], *builder.nodes, Again(label, tuple(given), last.origin))
-            return replace(block, nodes=nodes)
+            return block.with_nodes(nodes)
         if not isinstance(last, Branch | Join):
             return block
         inner = [self._given(b, label, arguments, parameters) for b in last.blocks]
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=tuple(inner))))
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=tuple(inner))))
 
     def _argument(self, builder: Builder, x: Given, parameter: Value) -> Value:
         if isinstance(x, Value):
@@ -519,7 +519,7 @@ def _condition(block: Block) -> Value | None:
 
 def behind(builder: Builder, block: Block) -> Block:
     """A block behind the nodes of a builder."""
-    return replace(block, nodes=(*builder.nodes, *block.nodes))
+    return block.with_nodes((*builder.nodes, *block.nodes))
 
 
 def _outputs(block: Block, among: Collection[Value]) -> Iterator[Value]:

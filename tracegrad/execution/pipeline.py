@@ -159,7 +159,7 @@ def _plain(block: Block) -> Block:
                 nodes.append(replace(node, blocks=tuple(map(_plain, blocks))))
             case _:
                 nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def with_numbers(graph: Graph, numbers: Sequence[Number]) -> Graph:
@@ -178,7 +178,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
                 nodes.append(replace(node, blocks=inner))
             case _:
                 nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 BEFORE_LIFETIME = (

@@ -73,7 +73,7 @@ def _regrouped(graph: Graph, block: Block, before: dict[Value, Value]) -> Block:
             case Again():
                 writer.nodes.append(with_operands(node, writer.now))
     outputs = tuple([writer.now(value) for value in block.outputs])
-    return replace(block, nodes=tuple(writer.nodes), outputs=outputs)
+    return block.with_nodes(tuple(writer.nodes), outputs)
 
 
 class _Writer:

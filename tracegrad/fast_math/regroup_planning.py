@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from codegen.ir import Value, attributes_key
+from codegen.ir import Value
+from codegen.keys import attributes_key
 from tracegrad.fast_math.polynomial_terms import (
     Atom,
     Bottom,

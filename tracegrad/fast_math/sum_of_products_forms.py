@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 
-from codegen.ir import Block, Call, Graph, Op, Trait, Value, attributes_key, dims_of
+from codegen.ir import Block, Call, Graph, Op, Trait, Value, dims_of
+from codegen.keys import attributes_key
 from tracegrad.fast_math.polynomial_terms import RANGE, Poly, Shape, Term, Terms, TooLong, joined
 from tracegrad.ops.elementwise.powers import number_power
 from tracegrad.ops.elementwise.ufuncs import add, divide, multiply, negative, square, subtract

@@ -58,7 +58,7 @@ def _with_looks(block: Block, sizes: Sizes, ranges: Mapping[Value, range]) -> Bl
                 _look_after(builder, node, ranges)
             case _:
                 builder.append(node)
-    return replace(block, nodes=tuple(builder.nodes))
+    return block.with_nodes(tuple(builder.nodes))
 
 
 def _between(start: range, stop: range, step: int) -> range:

@@ -230,7 +230,7 @@ class _Stacker:
                 case _:
                     builder.append(node)
         outputs = tuple([now.get(value, value) for value in block.outputs])
-        return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
+        return block.with_nodes(tuple(builder.nodes), outputs)
 
     def _room(self, builder: Builder, made: Value, first: tuple[Value, ...]) -> Value:
         """An array for a list, with what that has at first."""

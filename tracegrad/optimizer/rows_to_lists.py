@@ -145,7 +145,7 @@ def _rewritten(graph: Graph, block: Block, known: Mapping[Value, _Rows]) -> Bloc
         if isinstance(node, Loop):
             node = replace(node, parameters=tuple([_list(known, p) for p in node.parameters]))
         builder.append(with_operands(node, partial(_list, known)))
-    return replace(block, nodes=tuple(builder.nodes))
+    return block.with_nodes(tuple(builder.nodes))
 
 
 def _list(known: Mapping[Value, _Rows], value: Value) -> Value:

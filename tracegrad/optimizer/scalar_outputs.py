@@ -46,7 +46,7 @@ def _without(graph: Graph, block: Block, known: Callable[[Value], bool]) -> Bloc
         found = _as_it_is(graph, output, taken, known)
         taken.add(graph.owner[found])
         outputs.append(found)
-    return replace(block, nodes=tuple(nodes), outputs=tuple(outputs))
+    return block.with_nodes(tuple(nodes), tuple(outputs))
 
 
 def _as_it_is(

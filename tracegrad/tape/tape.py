@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Builder, Value, attribute_key
+from codegen.ir import Builder, Value
+from codegen.keys import attribute_key
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.ops.shape.indexing import Scattered

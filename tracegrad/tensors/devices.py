@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Trait, attribute_key
+from codegen.ir import Trait
+from codegen.keys import attribute_key
 from codegen.load import kernel
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell

@@ -35,10 +35,9 @@ from codegen.ir import (
     Op,
     Origin,
     Value,
-    attribute_key,
-    type_key,
     with_operands,
 )
+from codegen.keys import attribute_key, type_key
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
 

@@ -29,8 +29,8 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
-    attribute_key,
 )
+from codegen.keys import attribute_key
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import BFLOAT16, ArrayType, weak_of

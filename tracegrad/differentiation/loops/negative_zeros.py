@@ -18,10 +18,10 @@ from codegen.ir import (
     Loop,
     Node,
     Value,
-    attributes_key,
     dims_of,
     inner_blocks,
 )
+from codegen.keys import attributes_key
 from codegen.sizes import Sizes
 from tracegrad.ops.elementwise.ufuncs import add
 from tracegrad.ops.python_lists import row_before

@@ -194,7 +194,7 @@ class Telling:
         for some, way in ((having, known), (absent, without)):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = self._by_state(unsure, some, way, then)
-                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+                blocks.append(block.with_nodes((*builder.nodes, *block.nodes)))
         origin = replace(cts[key].origin, name=None)
         return Block((Branch(cts[key], "bool", (True, False), tuple(blocks), origin),))
 

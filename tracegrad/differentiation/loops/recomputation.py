@@ -73,7 +73,7 @@ def made_again(
                 appended, (lists[listed], parameter), replace(listed.origin, section="backward")
             )
     after = renamed(back, lists)
-    after = replace(after, nodes=(*builder.nodes, *after.nodes))
+    after = after.with_nodes((*builder.nodes, *after.nodes))
     return Block((*copies[:-1], replace(whole, blocks=(*whole.blocks, after))))
 
 
@@ -100,10 +100,10 @@ def released(graph: Graph, facts: Facts, back: Loop, k: Value) -> Loop:
     def within(block: Block) -> Block:
         last = block.nodes[-1] if block.nodes else None
         if isinstance(last, Again) and last.label is back.label:
-            return replace(block, nodes=(*block.nodes[:-1], *dropping(last)))
+            return block.with_nodes((*block.nodes[:-1], *dropping(last)))
         if isinstance(last, Branch | Loop):
             last = replace(last, blocks=tuple([within(b) for b in last.blocks]))
-            return replace(block, nodes=(*block.nodes[:-1], last))
+            return block.with_nodes((*block.nodes[:-1], last))
         return block
 
     turn = within(renamed(back.turn, new))
@@ -131,10 +131,10 @@ def _staying(graph: Graph, block: Block, label: object) -> Block:
         arms = zip(last.outcomes, last.blocks, strict=True)
         left = [(o, _staying(graph, b, label)) for o, b in arms if label in graph.leads[b]]
         if len(left) == 1:
-            return replace(block, nodes=(*before, *left[0][1].nodes))
+            return block.with_nodes((*before, *left[0][1].nodes))
         outcomes, blocks = zip(*left, strict=True)
         branch = replace(last, outcomes=tuple(outcomes), blocks=tuple(blocks))
-        return replace(block, nodes=(*before, branch))
+        return block.with_nodes((*before, branch))
     return block
 
 
@@ -169,7 +169,7 @@ def _copy(node: Node, new: dict[object, Any]) -> Node:
 def _copied(block: Block, new: dict[object, Any]) -> Block:
     nodes = tuple([_copy(node, new) for node in block.nodes])
     outputs = tuple([new.get(v, v) for v in block.outputs])
-    return replace(block, nodes=nodes, outputs=outputs)
+    return block.with_nodes(nodes, outputs)
 
 
 def _read(block: Block) -> Iterable[Value]:

@@ -77,7 +77,7 @@ class Reading:
                 self._restore(facts, k, way, value, new)
             nodes = tuple(builder.nodes)
         block = renamed(block, new)
-        return replace(block, nodes=(*nodes, *block.nodes))
+        return block.with_nodes((*nodes, *block.nodes))
 
     def _restore(
         self, facts: Facts, k: Number, way: int, value: Value, new: dict[Value, Value]
@@ -297,7 +297,7 @@ def _without(block: Block, dead: Set[Node]) -> Block:
     nodes = [node for node in block.nodes if node not in dead]
     if nodes and isinstance(last := nodes[-1], Branch | Loop | Join):
         nodes[-1] = replace(last, blocks=tuple([_without(b, dead) for b in last.blocks]))
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))
 
 
 def read_in(block: Block) -> Iterator[Value]:

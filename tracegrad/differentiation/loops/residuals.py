@@ -86,18 +86,18 @@ class Tapes:
         match last:
             case Branch():
                 inner = tuple([self.rebuilt(b, lists) for b in last.blocks])
-                return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
+                return block.with_nodes((*nodes, replace(last, blocks=inner)))
             case Loop():
-                return replace(block, nodes=(*nodes, *self._keeping(last, lists)))
+                return block.with_nodes((*nodes, *self._keeping(last, lists)))
             case Join() if self.arms is not None:
                 inner = tuple([self.rebuilt(b, lists) for b in last.blocks])
-                return replace(block, nodes=(*nodes, self.arms.keeping(last, inner)))
+                return block.with_nodes((*nodes, self.arms.keeping(last, inner)))
             case Again() if self.arms is not None and last.label in self.arms.joins:
-                return replace(block, nodes=(*nodes, *self.arms.leaving(last)))
+                return block.with_nodes((*nodes, *self.arms.leaving(last)))
             case Again():
-                return replace(block, nodes=(*nodes, *self._leaving(last, lists)))
+                return block.with_nodes((*nodes, *self._leaving(last, lists)))
         end = self.ends[block]
-        return replace(end, nodes=(*block.nodes, *end.nodes))
+        return end.with_nodes((*block.nodes, *end.nodes))
 
     def _listed(self, facts: Facts) -> list[Value]:
         listed = [*facts.carried.values(), *facts.saved.values()]

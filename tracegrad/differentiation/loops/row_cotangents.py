@@ -348,7 +348,7 @@ def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ..
                 value = _negated(value, changed, sizes)
             node = replace(node, op=set_at, operands=(x, value, *places))
         elif isinstance(node, Branch | Loop | Join):
-            blocks = [replace(b, nodes=_set(b.nodes, sets, sizes)) for b in node.blocks]
+            blocks = [b.with_nodes(_set(b.nodes, sets, sizes)) for b in node.blocks]
             node = replace(node, blocks=tuple(blocks))
         changed.append(node)
     return tuple(changed)

@@ -86,7 +86,7 @@ class Segments:
         nodes = list(block.nodes[:-1])
         if isinstance(last, Branch):
             inner = tuple([self._cut(b, budgets) for b in last.blocks])
-            return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
+            return block.with_nodes((*nodes, replace(last, blocks=inner)))
         if not isinstance(last, Loop):
             return block
         if last.after:
@@ -96,7 +96,7 @@ class Segments:
         if plan is not None:
             loops = self._in_segments(last, plan)
             self._say(last, plan)
-        return replace(block, nodes=(*nodes, *loops))
+        return block.with_nodes((*nodes, *loops))
 
     # -- how --------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def hoisted(graph: Graph, turn: Turn) -> Graph | None:
             nodes.append(row_as((writer.lanes[result].value.value, place), result))
         else:
             nodes.append(node)
-    body = replace(loop.turn, nodes=(*nodes, turn.again))
+    body = loop.turn.with_nodes((*nodes, turn.again))
     changed = replace(loop, blocks=(body, *loop.blocks[1:]))
     graph = graph.with_block(replaced(graph.block, loop, (*builder.nodes, changed)))
     return writer.named(graph)

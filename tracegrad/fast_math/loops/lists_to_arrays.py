@@ -66,7 +66,7 @@ def with_arrays(graph: Graph, turn: Turn) -> Graph | None:
         else:
             nodes.append(node)
     again = with_operands(turn.again, lambda value: now.get(value, value))
-    body = replace(loop.turn, nodes=(*nodes, again))
+    body = loop.turn.with_nodes((*nodes, again))
     assert loop.after is not None
     after = _reading_rows(graph, loop.after, now)
     changed = replace(
@@ -113,4 +113,4 @@ def _reading_rows(graph: Graph, block: Block, now: Mapping[Value, Value]) -> Blo
             nodes.append(replace(node, blocks=inner))
         else:
             nodes.append(node)
-    return replace(block, nodes=tuple(nodes))
+    return block.with_nodes(tuple(nodes))

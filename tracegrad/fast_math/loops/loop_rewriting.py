@@ -36,7 +36,7 @@ def replaced(block: Block, loop: Loop, nodes: Sequence[Node]) -> Block:
             found.append(replace(node, blocks=inner))
         else:
             found.append(node)
-    return replace(block, nodes=tuple(found))
+    return block.with_nodes(tuple(found))
 
 
 def of_one_type(graph: Graph, types: Sequence[ArrayType]) -> bool:

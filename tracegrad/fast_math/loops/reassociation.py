@@ -25,7 +25,7 @@ def ready_first(graph: Graph, turn: Turn) -> Graph | None:
         nodes = list(_rejoined(graph, turn, ops, uses))
         if len(nodes) != len(turn.nodes) or any(map(operator.is_not, nodes, turn.nodes)):
             changed = True
-            body = replace(turn.loop.turn, nodes=(*nodes, turn.again))
+            body = turn.loop.turn.with_nodes((*nodes, turn.again))
             loop = replace(turn.loop, blocks=(body, *turn.loop.blocks[1:]))
             graph = graph.with_block(replaced(graph.block, turn.loop, (loop,)))
             turn = Turn(graph, loop, turn.span)

@@ -73,7 +73,7 @@ class _Moved:
         )
         assert loop.after is not None
         after = renamed(loop.after, totals)
-        after = replace(after, nodes=(*self.writer.stage.builder.nodes, *after.nodes))
+        after = after.with_nodes((*self.writer.stage.builder.nodes, *after.nodes))
         changed = replace(
             loop, parameters=tuple(parameters), arguments=tuple(arguments), blocks=(body, after)
         )
