@@ -242,6 +242,54 @@ L = [[2, 2],[1]]
 return x * functools.reduce(lambda a, b: a, L)[0]
 --
 L[0][0] = 7
+== call_star
+T = ([2, 2], 1)
+--
+return x * (lambda a, b: a)(*T)[0]
+--
+T[0][0] = 7
+== call_star_of_array
+T = (np.array([2.0, 2.0, 1.0]), 3.0)
+def add(a, b): return a * b
+--
+return x * add(*T)
+--
+T[0][0] = 7
+T = (T[0], 5.0)
+T[0][:] = 1
+== call_star_of_attribute
+class Layer: pass
+o = Layer()
+o.given = ([2.0], {"k": 3.0})
+def both(a, b): return a[0] + b["k"]
+--
+return x * both(*o.given)
+--
+o.given[0][0] = 7.0
+o.given[1]["k"] = 8.0
+== call_star_twice
+T = ([2.0], [3.0])
+def outer(*a): return inner(*a)
+def inner(a, b): return a[0] + b[0]
+--
+return x * outer(*T)
+--
+T[1][0] = 7.0
+== match_tuple
+T = ([2.0], 3.0)
+--
+match T:
+    case (a, b):
+        return x * a[0] + b
+--
+T[0][0] = 7.0
+== return_star
+T = ([2.0], 3.0)
+def pair(): return (*T, 1.0)
+--
+return x * pair()[0][0]
+--
+T[0][0] = 7.0
 == starmap_
 L = [([2, 2],1)]
 --

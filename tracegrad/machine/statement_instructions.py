@@ -112,7 +112,7 @@ def _(t, arg, n):
         else:
             callee = s.pop()
             s.pop()
-        if type(args) is not tuple:
+        if type(args) is not tuple or args:  # what a tuple holds may come from outside
             collected: list = []
             failed = False
             try:
