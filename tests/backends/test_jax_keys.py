@@ -165,3 +165,43 @@ def test_keys_that_are_folded_stay_a_loop():
     compiled = tg.compile(f, backend="jax")
     assert_as_jax(compiled(random.key(0), X), f(random.key(0), X))
     assert "fori_loop" in compiled.source(random.key(0), X)
+
+
+def walk(x, key, n):
+    for _ in range(n):
+        key, used = random.split(key)
+        x = x + 0.1 * random.normal(used, x.shape) * np.sin(x)
+    return np.sum(x * x), key
+
+
+def branching_walk(x, key, n):
+    states = []
+    for _ in range(n):
+        key, a, b = random.split(key, 3)
+        if random.uniform(a) < 0.5:
+            x = x * 1.1 + random.normal(b, x.shape)
+        else:
+            x = np.sin(x)
+        states.append(x)
+    return np.sum(np.stack(states) ** 2), key
+
+
+@pytest.mark.parametrize("function", [walk, branching_walk])
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_loop_that_splits_a_key_stays_a_loop(function, kind, backend):
+    start = np.array([0.3, -0.5, 1.0])
+    f = tg.value_and_grad(function, has_aux=True, backend=backend, static_argnames="n")
+    lines = set()
+    for seed in range(3):
+        key = random.fold_in(KEYS[kind], seed)
+        (value, left), slope = f(start, key, 12)
+        names = {"np": jnp, "random": random}
+        plain = type(function)(function.__code__, names)
+        (expected, other), wanted = jax.value_and_grad(plain, has_aux=True)(start, key, 12)
+        assert np.allclose(value, expected, rtol=1e-5) and np.allclose(slope, wanted, rtol=1e-4)
+        assert np.array_equal(*[k if kind == "raw" else random.key_data(k) for k in (left, other)])
+        lines.add(len(f.source(start, key, 12).splitlines()))
+    f(start, KEYS[kind], 40)
+    lines.add(len(f.source(start, KEYS[kind], 40).splitlines()))
+    assert max(lines) < 120

@@ -62,7 +62,8 @@ def split_key_array(x: Any) -> tuple[tuple[Any, ...], Hashable]:
     if not is_key(x):
         return (), None
     random = sys.modules["jax"].random
-    return (random.key_data(x),), random.key_impl(x)
+    impl = random.key_impl(x)
+    return (random.key_data(x),), sys.intern(impl) if type(impl) is str else impl
 
 
 def joined_key(impl: Hashable, data: Any) -> Any:

@@ -79,9 +79,10 @@ def _numbers(key: Any) -> tuple[Any, str, bool]:
     """The numbers of a key, what makes numbers of them, and whether it is a typed key."""
     jax = sys.modules["jax"]
     if type(key) is Key:
-        return key.data, str(key.impl), True
+        return key.data, sys.intern(str(key.impl)), True
     if is_key(key):
-        return as_array(np.asarray(jax.random.key_data(key))), str(jax.random.key_impl(key)), True
+        impl = sys.intern(str(jax.random.key_impl(key)))
+        return as_array(np.asarray(jax.random.key_data(key))), impl, True
     return as_array(key), str(jax.config.jax_default_prng_impl), False
 
 

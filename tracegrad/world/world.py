@@ -33,6 +33,7 @@ from tracegrad import config, machine
 from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere
+from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.code_origin import (
@@ -412,7 +413,7 @@ class World(Variables, Sequences):
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         self.happened += 1
-        if self.loops is not None:
+        if self.loops is not None and type(holder) is not Key:  # what a key is never changes
             self.loops.stores(kind, holder, name)
         if self.numbers.found(value) is not None:
             self._floats[id(value)] = value, self.numbers.lifted(self, value)
@@ -607,19 +608,10 @@ class World(Variables, Sequences):
         kept = {*map(id, holders), *(id(g.holder) for g in guards), *(id(g.value) for g in guards)}
         self._sources = {key: known for key, known in self._sources.items() if key in kept}
         for known in (
-            self._read,
-            self._stored,
-            self._originals,
-            self._stand_ins,
-            self._tensors,
-            self._own,
+            *(self._read, self._stored, self._originals, self._stand_ins, self._tensors),
+            *(self._own, self._again, self._changed, self.copies, self._log, self._arrays),
         ):
             known.clear()
-        self._again.clear()
-        self._changed.clear()
-        self.copies.clear()
-        self._log.clear()
-        self._arrays.clear()
         self.kept, self.own_leaves = Kept(), {}
         if self.joins is not None:
             self.joins.release()

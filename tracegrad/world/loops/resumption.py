@@ -28,6 +28,7 @@ from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.prng_keys import Key
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.written_places import Place as Slotted
 from tracegrad.world.row_iterators import Items, Rows
@@ -184,9 +185,10 @@ class Keeper:
             return OfLoop(self.shown[id(x)], self._of_iterator(x))
         if kind in ITERATORS or kind is Rows:
             return self._of_iterator(x)
-        if is_tuple(x):
-            items = tuple(map(self.form, x))
-            return x if _all_same(items, x) else OfContainer(x, items, maker_of(kind))
+        if is_record(x):
+            held = items_of(x)
+            items = tuple(map(self.form, held))
+            return x if _all_same(items, held) else OfContainer(x, items, maker_of(kind))
         if id(x) in self.known or self.loops.world.is_outside(x):
             return x
         if kind is list:
@@ -271,12 +273,28 @@ def is_tuple(x: Any) -> bool:
     return kind is tuple or (issubclass(kind, tuple) and maker_of(kind) is not None)
 
 
+def is_record(x: Any) -> bool:
+    """Whether an object is no more than the items that it was made of: a tuple, or a key of JAX."""
+    return type(x) is Key or is_tuple(x)
+
+
+def items_of(x: Any) -> tuple[Any, ...]:
+    """What such an object was made of."""
+    return (x.data, x.impl) if type(x) is Key else tuple(x)
+
+
 def maker_of(kind: type) -> Any:
-    """What makes a tuple of a class of its items; None of other classes."""
+    """What makes a tuple, or a key, of its items; None of other classes."""
     if kind is tuple:
         return tuple
+    if kind is Key:
+        return _key_of
     plain = kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
     return kind._make if plain else None  # type: ignore[attr-defined]
+
+
+def _key_of(items: Any) -> Key:
+    return Key(*items)
 
 
 def _cut(items: Any) -> slice:

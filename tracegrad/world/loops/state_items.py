@@ -1,7 +1,7 @@
 """What variables hold where turns of a loop begin, item by item: the slots that turns may change.
 
-A tuple goes item by item, and so does a dictionary that each turn makes anew, where nobody else has
-it: what it holds is then that of the next one, and who it is does not matter.
+A tuple, or a key of JAX, goes item by item, and so does a dictionary that each turn makes anew,
+where nobody else has it: what it holds is then that of the next one, and who it is does not matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tracegrad.machine.liveness import live
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
-from tracegrad.world.loops.resumption import is_tuple, maker_of
+from tracegrad.world.loops.resumption import is_record, items_of, maker_of
 from tracegrad.world.loops.widened_states import Known
 from tracegrad.world.loops.written_places import Place, reached_from
 
@@ -68,8 +68,8 @@ class Holding:
         value = x._traced[1] if self.is_recorded(x) else None
         if slot in head.rebuilt and type(x) is dict:
             keys = tuple(x)
-        elif is_tuple(x) and x and all(map(_is_leaf, x)):
-            keys = tuple(range(len(x)))
+        elif is_record(x) and (items := items_of(x)) and all(map(_is_leaf, items)):
+            keys = tuple(range(len(items)))
         else:
             found[slot] = Leaf(x, value)
             return
@@ -77,7 +77,7 @@ class Holding:
         shape = type(x), keys, first  # two variables that have one dictionary do so in all turns
         found[slot] = Leaf(_SHAPES.setdefault(shape, shape), None)
         for key in keys:
-            self._leaves(head, (*slot, key), x[key], found)
+            self._leaves(head, (*slot, key), _item(x, key), found)
 
     def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
         """What variables hold, where dictionaries that a turn made anew go item by item."""
@@ -142,7 +142,7 @@ _SHAPES: dict[Any, Any] = {}
 
 def _is_leaf(x: Any) -> bool:
     """Whether something may stand in a tuple that turns change."""
-    return type(x) in _LEAVES or (is_tuple(x) and all(map(_is_leaf, x)))
+    return type(x) in _LEAVES or (is_record(x) and all(map(_is_leaf, items_of(x))))
 
 
 _LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
@@ -153,11 +153,17 @@ def with_item(x: Any, places: Slot, item: Any) -> Any:
     if not places:
         return item
     at: Any = places[0]
-    now = with_item(x[at], places[1:], item)
+    now = with_item(_item(x, at), places[1:], item)
     if type(x) is dict:
         x[at] = now  # whoever has it has what stands for the same
         return x
-    return maker_of(type(x))((*x[:at], now, *x[at + 1 :]))
+    items = items_of(x)
+    return maker_of(type(x))((*items[:at], now, *items[at + 1 :]))
+
+
+def _item(x: Any, place: Any) -> Any:
+    """What stands at a place in a dictionary, a tuple or a key."""
+    return x[place] if type(x) is dict else items_of(x)[place]
 
 
 def called(head: Head, slot: Slot) -> str:
@@ -181,5 +187,5 @@ def held(frame: Any, slot: Slot) -> Any:
     first = slot[0]
     x = first.now() if isinstance(first, Place) else frame.fast[first]
     for place in slot[1:]:
-        x = x[place]
+        x = _item(x, place)
     return x
