@@ -2134,3 +2134,56 @@ def class_of_the_function(np):
         return np.sum(np.sin(Running.kept[0]) * float(count))
 
     return class_of_the_function
+
+
+@program(
+    lambda draw, n=9: ([draw(3) for _ in range(n)], draw(3), draw(3)),
+    *(dict(n=12), dict(n=3), dict(n=20), dict(n=15)),
+    argnums=(0, 1),
+)
+def states_in_a_list(np):
+    """A list of any length, which two loops go through and whose ends are read."""
+
+    def loss(rows, w, h):
+        total = 0.0
+        for row in rows:
+            h = np.tanh(h * w + row)
+            total = total + np.sum(h * row)
+        for k, row in enumerate(rows):
+            total = total + np.sum(row * row) * k
+        return total / len(rows) + np.sum(rows[0] * rows[-1])
+
+    return loss
+
+
+def _at_two_places(draw, n=3):
+    one = {"w": draw(n), "b": [draw(n)]}
+    return one, one if n == 3 else {"w": draw(n), "b": [draw(n)]}
+
+
+@program(_at_two_places, dict(n=4), dict(n=5), argnums=(0, 1))
+def one_container_as_two_arguments(np):
+    """What is compiled for one container at two places is called with two."""
+
+    def loss(p, q):
+        return np.sum(p["w"] * np.sin(q["w"]) + p["b"][0] * q["b"][0] ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=9: (draw(n, 3), draw(3)), dict(n=14), argnums=(0, 1))
+def list_read_whole_and_by_item(np):
+    """What flows to an item, and to the list that has it, is added in a tape's order."""
+
+    def loss(x, w):
+        rows = []
+        for row in x:
+            rows.append(row * 1.5)
+        h = w * 0.5
+        total = np.sum(np.stack(rows) * 0.3)
+        total = total + np.sum(rows[-1] * w)
+        for row in rows:
+            h = np.tanh(h + row)
+        return total + np.sum(h * h) + np.sum(np.stack(rows) * rows[0])
+
+    return loss

@@ -687,6 +687,16 @@ def written_and_shared():
     return tg.compile(f)(base[:3], base[1:])
 
 
+@refused("a change of a list, dict or other container that stands at two", ArgumentError, "copy at")
+def changed_at_two_places():
+    def f(p, q):
+        p["w"] = p["w"] * 2.0
+        return (p["w"] * q["w"]).sum()
+
+    one = {"w": X}
+    return tg.grad(f)(one, one)
+
+
 @refused("a write to an array that shares memory with an argument", ArgumentError, "pass a copy")
 def written_under_another_name():
     outside = np.ones(3)
@@ -812,6 +822,7 @@ OF_WHOLE_ARGUMENTS = {
     "a write to a `jax.Array`",
     "an array of bfloat16",
     "a gradient of a tree with a key",
+    "a change of a list, dict or other container that stands at two",
     "a write to an array that shares memory with an argument",
 }
 """What is refused before the function runs, or behind it: an argument, a result."""

@@ -29,6 +29,7 @@ from tracegrad.values.pytree import (
     flatten,
     is_leaf,
     map_tree,
+    unflatten,
     unflatten_as,
 )
 
@@ -85,11 +86,14 @@ def in_c_order(array: Any, axes: int) -> bool:
 class Borrowed:
     """The arguments of one run on Tensors, and what became of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, apart: bool = False) -> None:
+        """With `apart` a container that stands at two places is two: each has its gradient."""
+        self._apart = apart
         self._arrays: list[tuple[Any, Tensor, Any]] = []  # given, as the function had it, its node
         self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
         self._given: dict[int, Any] = {}  # by id of what the function had
         self._known: dict[int, Any] = {}  # containers as the function has them, by id of the given
+        self._had: dict[int, Any] = {}  # what the function had first, by id of the given
         self._bare: list[Any] = []  # what stands for leaves
 
     def box(self, value: Any, leaf: Callable[[Any], Any]) -> Any:
@@ -104,7 +108,10 @@ class Borrowed:
         if is_leaf(value):
             return boxed(value)
         leaves, spec = flatten(value)
-        made = unflatten_as(value, spec, map(boxed, leaves), self._known)
+        if self._apart:
+            made = unflatten(spec, map(boxed, leaves))
+        else:
+            made = unflatten_as(value, spec, map(boxed, leaves), self._known)
         self.watch(value, made)
         return made
 
@@ -118,8 +125,11 @@ class Borrowed:
             for name, value in besides_fields(given).items():
                 object.__setattr__(had, name, value)
             self._given[id(had)] = given
+            other = self._had.setdefault(id(given), had)
             if STATE.machine is not None:
                 STATE.machine.world.stands_for(had, given)
+                if other is not had:
+                    STATE.machine.world.shared |= {id(had), id(other)}
             self._containers.append((given, had, _content(had)))
         for inner, other in zip(children(given), children(had), strict=True):
             self.watch(inner, other)
@@ -170,9 +180,15 @@ class Borrowed:
             else:
                 np.copyto(array, np.asarray(tensor._array))
                 stamp(array)
+        twice = {id(given) for given, had, _ in self._containers if self._had[id(given)] is not had}
         for given, had, before in self._containers:
             now = _content(had)
             if _differs(before, now):
+                if id(given) in twice:
+                    raise ArgumentError(
+                        f"the function changes a {type(given).__name__} that stands at two places "
+                        "among the arguments, each with a gradient of its own: pass a copy at one"
+                    )
                 _replace(given, now, partial(self._shown, shown))
 
     def settle_raised(self) -> None:

@@ -47,6 +47,7 @@ class Leaf:
     path: Path
     value: Any
     kind: tuple[Hashable, ...]
+    rows: Any = None  # the list or tuple whose arrays are the rows of the value
 
     @property
     def traced(self) -> bool:
@@ -70,7 +71,13 @@ class Arguments:
     def key(self) -> Hashable:
         orders = tuple(spec.orders for spec in self.specs)
         kinds = tuple(leaf.kind for leaf in self.leaves)
-        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes)
+        rows = tuple(type(leaf.rows) for leaf in self.leaves) if self.stacked else ()
+        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes, rows)
+
+    @property
+    def stacked(self) -> tuple[tuple[int, Path], ...]:
+        """Where lists stand that are one array each (`stacked_lists.py`)."""
+        return tuple([(x.parameter, x.path) for x in self.leaves if x.rows is not None])
 
     @property
     def has_unread(self) -> bool:
@@ -85,7 +92,8 @@ class Arguments:
     def without_arrays(self) -> Arguments:
         """What a version remembers of its first call: the arrays are the caller's."""
         leaves = tuple(
-            leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
+            leaf if leaf.kind[0] == "static" else replace(leaf, value=None, rows=_empty(leaf.rows))
+            for leaf in self.leaves
         )
         return replace(self, values=(), leaves=leaves)
 
@@ -111,6 +119,11 @@ class Arguments:
             id(leaf): s if not leaf.path or taken.count(s) == 1 else w
             for leaf, s, w in zip(self.leaves, short, whole, strict=True)
         }
+
+
+def _empty(rows: Any) -> Any:
+    """A list or tuple without what it holds."""
+    return None if rows is None else type(rows)()
 
 
 def _last(path: Path) -> str | None:

@@ -19,6 +19,8 @@ from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import equality_as_python
 from tracegrad.arguments.argument_changes import in_c_order, overlapping
+from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.stacked_lists import shape_of_rows
 from tracegrad.compiled.version import Captured, Version, memory
 from tracegrad.execution.nonfinite import checked
 from tracegrad.runtime.thread_state import STATE
@@ -93,6 +95,7 @@ def entry_source(
         else:
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
+    lines += _shapes_of_lists(arguments, leaves, names)
     conditions, of_arrays = _conditions(version, given, leaves, names)
     known = _known_before(version, given, leaves, run)
     conditions += ["unchanged()"] if known else [*of_arrays, "unchanged()"]
@@ -155,6 +158,20 @@ def entry(
     """The loaded entry; see `entry_source`."""
     text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
+
+
+def _shapes_of_lists(
+    arguments: Arguments, leaves: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """Reads the shapes of lists that are one array to the program."""
+    lines: list[str] = []
+    for i, leaf in enumerate(arguments.leaves):
+        if leaf.rows is not None:
+            _, dtype, ndim = leaf.kind
+            names.update({"shape_of_rows": shape_of_rows, f"dtype_{dtype}": np.dtype(str(dtype))})
+            given = f"{leaves[i]}, {type(leaf.rows).__name__}, dtype_{dtype}, {ndim}"
+            lines += [f"    shape{i} = shape_of_rows({given})", *_unless([f"shape{i}"])]
+    return lines
 
 
 def _finisher(version: Version) -> Callable[..., Any]:
@@ -271,7 +288,7 @@ def _conditions(
     of_arrays: list[str] = []
     arrays: dict[str, list[str]] = {}  # by dtype
     for leaf, text in zip(version.arguments.leaves, texts, strict=True):
-        if leaf.parameter >= given:
+        if leaf.parameter >= given or leaf.rows is not None:
             continue
         match leaf.kind:
             case ("array", str(dtype), _):
@@ -395,7 +412,7 @@ def _lengths(
     arrays = [
         (name, int(leaf.kind[2]))  # type: ignore[call-overload]
         for name, leaf in zip(traced, leaves, strict=True)
-        if leaf.kind[0] == "array" and leaf.parameter < given
+        if leaf.kind[0] == "array" and leaf.parameter < given and leaf.rows is None
     ]
     arrays += [
         (name, captured.ndim)
@@ -420,10 +437,15 @@ def _lengths(
             others.append(f"{name}.ndim == {ndim}")
         else:
             lines.append(f"        {', '.join(lengths)}{',' if ndim == 1 else ''} = {name}.shape")
+    shapes = {name: f"{name}.shape" for name in names}
+    numbered = [(i, leaf) for i, leaf in enumerate(version.arguments.leaves) if leaf.traced]
+    for name, (i, leaf) in zip(traced, numbered, strict=True):
+        if leaf.rows is not None:
+            shapes[name] = f"shape{i}"
     unpacked = {name for name, _ in arrays}
     for (name, axis), s in axes.items():
         if name not in unpacked:  # a default, or an array that is held
-            texts[s] = f"{name}.shape[{axis}]"
+            texts[s] = f"{shapes[name]}[{axis}]"
     flat = _unless([" == ".join([*[f"{name}.ndim" for name in vectors], "1"])] if vectors else [])
     lines = [*flat, *_tried(lines)]
     others += [equality_as_python(a, b, texts) for a, b in every]
@@ -450,7 +472,8 @@ def _layouts(
     if axes := version.axes_in_order:
         names["in_c_order"] = in_c_order
         leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
-        kinds = [*[leaf.kind for leaf in leaves], *([None] * len(captures))]
+        own = [(leaf.kind if leaf.rows is None else ()) for leaf in leaves]
+        kinds = [*own, *([None] * len(captures))]
         conditions += _in_c_order(axes, zip(kinds, every, strict=True))
     for i in version.written:
         names["overlapping"] = overlapping

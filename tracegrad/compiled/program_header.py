@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from os.path import basename
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -36,7 +37,7 @@ def empty_graph(
         parameters, reads = tuple(names), tuple(names)
     else:
         parameters = arguments.parameters
-        reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
+        reads = tuple(_read(arguments, leaf) for leaf in traced)
     stems = [value.origin.name or "constant" for value in tree.captured]
     captures = tuple(_unique([*parameters, *stems])[len(parameters) :])
     made = [not world.is_outside(holder) for holder in holders]
@@ -57,6 +58,12 @@ def empty_graph(
 def takes_leaves(arguments: Arguments, target: str) -> bool:
     """Whether a program has a parameter for each array, not for each argument."""
     return target == "jax" or not arguments.has_text
+
+
+def _read(arguments: Arguments, leaf: Leaf) -> str:
+    """How a program reads an argument."""
+    text = _double_quoted(arguments, leaf)
+    return text if leaf.rows is None else f"np.stack({text})"
 
 
 def _double_quoted(arguments: Arguments, leaf: Leaf) -> str:
@@ -95,7 +102,12 @@ def _about(
     lines = [title(function, transform, arguments), "Valid for"]
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     for leaf, value in zip(traced, tree.inputs, strict=True):
-        lines.append(f"    {_double_quoted(arguments, leaf)}: {shown_type(tree, value)}")
+        shown = shown_type(tree, value)
+        if leaf.rows is not None:
+            length = as_python(tree.sizes.resolve(value.type.shape[0]))
+            rows = shown_type(tree, Value(replace(value.type, shape=value.type.shape[1:])))
+            shown = f"a {type(leaf.rows).__name__} of {length} arrays, {rows}"
+        lines.append(f"    {_double_quoted(arguments, leaf)}: {shown}")
     for leaf in arguments.leaves:
         if leaf.kind[0] == "unread":
             lines.append(f"    {_double_quoted(arguments, leaf)}: not read")

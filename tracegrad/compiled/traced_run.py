@@ -16,6 +16,7 @@ from types import CodeType, MappingProxyType
 from typing import Any
 
 from codegen.ir import NOWHERE, Value
+from codegen.sizes import Size
 from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import (
     DIFFERENTIATED,
@@ -36,9 +37,9 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
-from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
+from tracegrad.tracing.restarts import Aliased, AsGiven, MetTracer, OneByOne
 from tracegrad.tracing.trace import Trace
-from tracegrad.values.pytree import fixed_values, flatten, map_tree, unflatten_as
+from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twice, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.joins import Joins
@@ -46,6 +47,9 @@ from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.native_reads import guard_returned
+
+RESTARTS = (Aliased, OneByOne, Taped, Learned, AsGiven)
+"""What ends a run that is made again in another way."""
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -136,9 +140,14 @@ def run_traced(
     world.tapes, world.arguments = bool(histories), frozenset(map(id, arguments.values))
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
-    values = iter(tensors)
+    values, borrowed = iter(tensors), Borrowed()
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
-    structured, borrowed = _structured(arguments, filled), Borrowed()
+    lists = _lists(world, arguments, tensors)
+    if lists:
+        pairs = zip(arguments.leaves, filled, strict=True)
+        filled = [lists.get(id(leaf), tensor) for leaf, tensor in pairs]
+    structured = _structured(arguments, filled)
+    world.in_other_form = not samples and (bool(lists) or stands_twice(arguments.values))
     inputs = [tensor._traced[1] for tensor in tensors]
     given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
     for value, tensor in zip(given, tensors, strict=True):
@@ -161,7 +170,7 @@ def run_traced(
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-        except (Aliased, OneByOne, Taped, Learned):  # it is run again in another way
+        except RESTARTS:  # it is run again in another way
             world.take_back()
             trace.give_back()
             raise
@@ -171,13 +180,13 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except (Aliased, OneByOne, Taped, Learned):
+    except RESTARTS:
         raise
     except BaseException as error:  # what was done is done
-        if give_up(world.lengths):
+        if world.in_other_form or give_up(world.lengths):
             world.take_back()
             trace.give_back()
-            raise Learned from None
+            raise (AsGiven if world.in_other_form else Learned) from None
         fails_alike(world.lengths)
         if samples or isinstance(error, MetTracer):
             world.take_back()
@@ -228,7 +237,36 @@ def run_traced(
             run.undo()  # the program will write and draw, or another run
         elif not samples:
             world.print_now()
+    counted = lists and (touched or written or not _are_of_any_length(run, inputs, lists))
+    if counted or (world.in_other_form and not run.serves):
+        if not run.serves:
+            run.undo()
+        raise AsGiven
     return run
+
+
+def _lists(world: World, arguments: Arguments, tensors: Sequence[Tensor]) -> dict[int, Any]:
+    """What the function has for lists that the program has as arrays, by id of their leaf."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    found = {}
+    for leaf, tensor in zip(traced, tensors, strict=True):
+        if leaf.rows is not None:
+            if world.loops is None:
+                raise AsGiven
+            items = world.loops.lists.items_of_argument(tensor, leaf.rows)
+            for item, array in zip(items, leaf.rows, strict=True):
+                world.stands_for(item, array)
+            found[id(leaf)] = items
+    return found
+
+
+def _are_of_any_length(run: Run, inputs: Sequence[Value], lists: Mapping[int, Any]) -> bool:
+    """Whether nothing was written to these lists and arrays, and nobody saw how many there are."""
+    known: Any = run.world.loops.lists
+    listed = {known.items.get(x._traced[1]) for items in lists.values() for x in items}
+    free = {rows for rows, array in known.of_arguments.items() if array in inputs}
+    lengths = [run.trace.sizes.resolve(rows.type.shape[0]) for rows in free]
+    return len(free) == len(lists) and listed == free and all(isinstance(n, Size) for n in lengths)
 
 
 def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Sequence[Any]) -> str:
@@ -318,7 +356,8 @@ def _tensors(
     tensors: list[Tensor] = []
     for leaf in arguments.leaves:
         if leaf.traced:
-            value = trace.input(leaf.value, arguments.name_of(leaf))
+            name = arguments.name_of(leaf)
+            value = trace.input(leaf.value, name if leaf.rows is None else f"{name}_array")
             tensor = wrap(leaf.value, (trace, value))
             tensor._node = LEAF if leaf.parameter in wanted else None
             if tensor._node is LEAF:
@@ -333,13 +372,11 @@ def _tensors(
 
 
 def _structured(arguments: Arguments, filled: Sequence[Any]) -> list[Any]:
-    """The arguments again, from their leaves."""
-    leaves, known = iter(filled), dict[int, Any]()
+    """The arguments again, from their leaves; what stands at two places is two."""
+    leaves = iter(filled)
     return [
-        unflatten_as(value, spec, islice(leaves, n), known)
-        for value, spec, n in zip(
-            arguments.values, arguments.specs, _counts(arguments), strict=True
-        )
+        unflatten(spec, islice(leaves, n))
+        for spec, n in zip(arguments.specs, _counts(arguments), strict=True)
     ]
 
 

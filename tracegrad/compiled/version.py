@@ -21,6 +21,7 @@ from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
@@ -99,6 +100,7 @@ class Version:
     of_graph: bool = False  # made of the graph of another version, whose tree it has
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
+    listed: tuple[Place, ...] = ()  # arguments, lists of arrays, that its loops read by number
 
     @property
     def target(self) -> str:
@@ -279,6 +281,7 @@ class Version:
 
     def source_for(self, arguments: Arguments) -> Source:
         """The text that runs for arguments of this version's key."""
+        arguments = as_in(arguments, self.arguments)
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
         return self.program.source.at(known)
@@ -289,6 +292,7 @@ class Version:
 
     def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
         """The result for arguments of this version's key; `given` are its leaves as Tensors."""
+        arguments = as_in(arguments, self.arguments)
         outputs = self.outputs(arguments)
         if not self.built:
             return outputs
@@ -550,6 +554,7 @@ def make_version(
         raise Unrollable(str(error)) from error
     program = _placed(program, results, transform, function)
     run_of_jax: Any = program.run
+    listed = _listed(arguments, run)
     captured = tuple(
         Captured(
             name,
@@ -595,7 +600,21 @@ def make_version(
         any_order=any_order,
         grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
+        listed=listed,
     )
+
+
+def _listed(arguments: Arguments, run: Run) -> tuple[Place, ...]:
+    """The arguments, lists of arrays, that loops of a run have read by number."""
+    if run.world.loops is None or not run.world.loops.lists.listed:
+        return ()
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    inputs = dict(zip(map(id, traced), run.trace.inputs, strict=True))
+    values = [
+        (place, tuple([inputs.get(id(leaf)) for leaf in leaves]))
+        for place, leaves in lists_in(arguments)
+    ]
+    return tuple([place for place, of in values if of in run.world.loops.lists.listed])
 
 
 def _placed(

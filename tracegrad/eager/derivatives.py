@@ -136,7 +136,7 @@ def derivative_of_arrays(
         inputs.append(_leaf_of(x))
         return inputs[-1]
 
-    borrowed = Borrowed()
+    borrowed = Borrowed(apart=True)
     try:
         values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
     except _Unusual:
@@ -219,7 +219,7 @@ def derivative_on_tensors(
         made.append(tensor)
         return tensor
 
-    borrowed = Borrowed()
+    borrowed = Borrowed(apart=True)
     values, of = [], {}
     for i, value in enumerate(arguments.values):
         values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))

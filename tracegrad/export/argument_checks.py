@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from codegen.sizes import IN_LENGTHS, Dim, as_python, limits
-from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
 from tracegrad.export.constants import Literals
@@ -74,6 +75,20 @@ def _expect_items(tree, text, kind, count):
         raise TypeError(f"{text} must be a {kind} of {count}, not {found}")
 '''
 
+LIST = '''
+def _expect_list(items, text, kind, dtype, ndim):
+    """Raises unless `items` are arrays of one shape and this dtype, in C order."""
+    if type(items).__name__ != kind or not items:
+        raise TypeError(f"{text} must be a {kind} of arrays, not {type(items).__name__}")
+    for array in items:
+        alike = type(array) is np.ndarray and array.shape == np.shape(items[0])
+        if not alike or array.dtype != dtype or array.ndim != ndim or not array.flags.c_contiguous:
+            raise TypeError(
+                f"{text} must hold arrays of {dtype} of one shape with {ndim} axes, in C order: "
+                f"pass [np.ascontiguousarray(x, dtype=np.{dtype}) for x in {text}]"
+            )
+'''
+
 LENGTH = '''
 def _expect_length(found, text, wanted):
     """Raises unless a length is the one that the program was written for."""
@@ -126,6 +141,7 @@ FUNCTIONS = {
     "_expect_value": VALUE,
     "_expect_keys": KEYS,
     "_expect_items": ITEMS,
+    "_expect_list": LIST,
     "_expect_length": LENGTH,
     "_expect_equal_lengths": EQUAL,
     "_expect_at_least": LEAST,
@@ -219,6 +235,10 @@ class Demands:
             if self.roots[leaf.parameter] is None:
                 continue
             match leaf.kind:
+                case ("array", str(dtype), int(ndim)) if leaf.rows is not None:
+                    kind = repr(type(leaf.rows).__name__)
+                    wanted = (kind, repr(dtype), str(ndim - 1))
+                    lines.append(self._call("_expect_list", text, repr(text), *wanted))
                 case ("array", str(dtype), ndim):
                     shown = (text, repr(text), repr(dtype), str(ndim))
                     lines.append(self._call("_expect_array", *shown))
@@ -232,14 +252,11 @@ class Demands:
     def _lengths(self, parameters: Set[str]) -> list[str]:
         """Statements that compare lengths."""
         version = self.version
-        traced = [
-            text
-            for leaf, text in zip(version.arguments.leaves, self.leaves, strict=True)
-            if leaf.traced
-        ]
-        names = [*traced, *self.captures]
+        pairs = zip(version.arguments.leaves, self.leaves, strict=True)
+        reads: list[tuple[Leaf | None, str]] = [pair for pair in pairs if pair[0].traced]
+        reads += [(None, name) for name in self.captures]
         texts = {
-            symbol: f"{names[index]}.shape[{axis}]"
+            symbol: length_text(*reads[index], axis)
             for symbol, (index, axis) in version.symbols.items()
         }
         hidden = sorted(parameters & IN_LENGTHS)

@@ -13,6 +13,7 @@ from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.version import Version, lie_in_order
 from tracegrad.config.compile_mode import Mode
 from tracegrad.introspection.drawing.labels import Words
@@ -198,6 +199,11 @@ def _other_arguments(before: Arguments, now: Arguments) -> str:
     places = {(leaf.parameter, leaf.path): leaf for leaf in before.leaves}
     for leaf in now.leaves:
         other = places.get((leaf.parameter, leaf.path))
+        if leaf.rows is not None and other is None:
+            had = sum(
+                (x.parameter, x.path[:-1]) == (leaf.parameter, leaf.path) for x in before.leaves
+            )
+            return f"{now.text_of(leaf)} had {had} arrays, has {len(leaf.rows)}"
         if other is None or other.kind != leaf.kind:
             was = _kind(other) if other is not None else "absent"
             return f"{now.text_of(leaf)} was {was}, is {_kind(leaf)}"
@@ -238,6 +244,8 @@ def _range_text(least: int, most: int | None) -> str:
 
 def _kind(leaf: Leaf) -> str:
     match leaf.kind:
+        case ("array", dtype, int(ndim)) if leaf.rows is not None:
+            return f"a {type(leaf.rows).__name__} of any length of {dtype} with {_axes(ndim - 1)}"
         case ("array", dtype, int(ndim)):
             return f"{dtype} with {_axes(ndim)}"
         case ("scalar", dtype):
@@ -262,10 +270,11 @@ def _short(value: Any) -> str:
 
 def _length_texts(version: Version) -> dict[str, str]:
     arguments = version.arguments
-    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    reads += [captured.place for captured in version.captured]
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    reads: list[tuple[Leaf | None, str]] = [(leaf, arguments.text_of(leaf)) for leaf in traced]
+    reads += [(None, captured.place) for captured in version.captured]
     return {
-        name: f"{reads[index]}.shape[{axis}]" for name, (index, axis) in version.symbols.items()
+        name: length_text(*reads[index], axis) for name, (index, axis) in version.symbols.items()
     }
 
 

@@ -171,6 +171,11 @@ array_list = OpRecord(
 )
 
 
+row_list = replace(
+    alias, name="row_list", doc="The rows of an array as a list; each is added to one by one."
+)
+
+
 def _before_text(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
     return lambda attributes: spell("rows[k - 1]" if attributes["first"] is None else text)
 

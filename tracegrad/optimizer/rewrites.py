@@ -394,7 +394,10 @@ def halved_number(r: Rewriter, call: Call) -> Value | None:
     return r.emit(ufuncs.where, lost, r.make_number(0.0, weak("float")), shared)
 
 
-@on(ufuncs.alias, arrays_and_scalars.as_scalar, ufuncs.stop_gradient, python_lists.handed)
+@on(
+    *(ufuncs.alias, arrays_and_scalars.as_scalar, ufuncs.stop_gradient),
+    *(python_lists.handed, python_lists.row_list),
+)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
     return call.operands[0]

@@ -170,10 +170,13 @@ class Result:
 
     spec: TreeSpec
     leaves: tuple[int | Static, ...]  # index of an output, or the thing itself
+    lists: tuple[tuple[int, type], ...] = ()  # outputs whose rows are returned, in a list or tuple
 
     def build(self, outputs: Sequence[Any]) -> Any:
         """The returned object."""
-        values = [outputs[i] if isinstance(i, int) else i.value for i in self.leaves]
+        made: dict[int, Any] = dict(enumerate(outputs))
+        made |= {i: kind(outputs[i]) for i, kind in self.lists}
+        values = [made[i] if isinstance(i, int) else i.value for i in self.leaves]
         return unflatten(self.spec, values)
 
 
@@ -494,10 +497,12 @@ def result_of(
             aux = [i - skip if isinstance(i, int) else i for i in returned.leaves[mains:]]
             pieces.append((returned.spec.children[1], aux))
     names = names[skip:] + derivative_names
+    rows = zip(numbers, [leaf.rows for leaf in wanted], strict=False)
+    lists = tuple([(number, type(x)) for number, x in rows if x is not None])
     if len(pieces) == 1:
-        return Result(pieces[0][0], tuple(pieces[0][1])), names
+        return Result(pieces[0][0], tuple(pieces[0][1]), lists), names
     spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
-    return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
+    return Result(spec, tuple(i for _, leaves in pieces for i in leaves), lists), names
 
 
 def _names_of_products(transform: Transform, inputs: Sequence[str], mains: int) -> list[str]:
@@ -566,13 +571,13 @@ def template_of(result: Result, target: str) -> str | None:
     """
     if target == "jax" and any(isinstance(leaf, Static) for leaf in result.leaves):
         return None
-    rest = iter(result.leaves)
+    rest, lists = iter(result.leaves), dict(result.lists)
 
     def text(spec: TreeSpec, top: bool = False) -> str:
         if spec.type is None:
             leaf = next(rest)
             if isinstance(leaf, int):
-                return f"{{{leaf}}}"
+                return f"{lists[leaf].__name__}({{{leaf}}})" if leaf in lists else f"{{{leaf}}}"
             if isinstance(leaf.value, float) and not math.isfinite(leaf.value):
                 raise _NoTemplate  # nan and inf have no literal
             if type(leaf.value) in (bool, int, float, str, type(None)):

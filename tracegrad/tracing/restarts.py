@@ -38,6 +38,14 @@ class HeldElsewhere(Aliased):
     does = "writes a value that it computes to an array which others may hold as well"
 
 
+class AsGiven(BaseException):
+    """The run has another form of the arguments than the call gave, and that made a difference.
+
+    It had a list as an array of any length and looked at how many there are, or two containers
+    for one that stands at two places, and changed it or asked whether they are one.
+    """
+
+
 Place: TypeAlias = "tuple[Any, Hashable]"
 
 

@@ -27,6 +27,7 @@ from tracegrad.arguments.signature import (
     name_of,
     signature_of,
 )
+from tracegrad.arguments.stacked_lists import as_given
 from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
 from tracegrad.compiled.tape_node import NotRecorded, settle
@@ -66,9 +67,10 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
 from tracegrad.tracing.path_tree import with_turns
-from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne
+from tracegrad.tracing.restarts import Aliased, AsGiven, MetTracer, OneByOne
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
+from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_tracer
@@ -96,7 +98,7 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(found) if is_jax(found := bare(leaf)) else found
 
 
-class Calling(BatchCalls, TensorCalls):
+class Calling(BatchCalls, TensorCalls, VersionLookup):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -282,7 +284,8 @@ class Calling(BatchCalls, TensorCalls):
         """
         left: list[Left] = []
         state = self._generation
-        found = self._lookup(arguments, mode, left, call)
+        plain_lists = bool(histories) or (call is not None and not looks)
+        found = self._lookup(arguments, mode, left, call, plain_lists)
         made: Version | Run | None = None
         if found is None and not self._tracing.acquire(blocking=False):
             self._misses += not looks  # another thread traces, which may wait for this one
@@ -290,8 +293,9 @@ class Calling(BatchCalls, TensorCalls):
             try:
                 if state != self._generation:  # another thread has been here
                     left = []
-                    found = self._lookup(arguments, mode, left, call)
+                    found = self._lookup(arguments, mode, left, call, plain_lists)
                 if found is None:
+                    arguments = self._as_traced(arguments, mode, left, plain_lists)
                     made = self._missed(arguments, mode, given, left, histories, looks, plain)
             finally:
                 self._tracing.release()
@@ -405,34 +409,6 @@ class Calling(BatchCalls, TensorCalls):
                 raise
             return Answer()
 
-    def _lookup(
-        self,
-        arguments: Arguments,
-        mode: Mode,
-        left: list[Left],
-        call: Callable[[Version], Any] | None = None,
-    ) -> Answer | None:
-        """The version that stands for a call, and its result; `left` gets those that were left."""
-        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        for version in reversed(self._versions.get((arguments.key, mode), [])):
-            if not version.holds([*traced, *version.captured_arrays()]):
-                continue
-            try:
-                result = version.call(arguments) if call is None else call(version)
-                return Answer(version, result)
-            except RAISED_BY_NUMPY as error:
-                if version.opaque or isinstance(error, TracegradError):
-                    raise
-                if call is not None:
-                    raise NotRecorded from error
-                # It catches what was raised, or names its line.
-                return Answer(version, self._without_program(arguments))
-            except LookupError as error:
-                if type(error) is not LookupError:
-                    raise
-                left.append(Left(version, str(error)))
-        return None
-
     def _make(
         self,
         arguments: Arguments,
@@ -474,7 +450,12 @@ class Calling(BatchCalls, TensorCalls):
             assert run is not None
             run.world.joins.keep_apart(told.label)
             return self._make(arguments, mode, given, [], histories, counts)
-        except Unrollable as told:
+        except (AsGiven, Unrollable) as told:
+            if arguments.stacked:
+                self._counted = True
+                return self._make(as_given(arguments), mode, given, (), histories, counts)
+            if isinstance(told, AsGiven):
+                return None  # it is answered eagerly
             assert run is not None
             run.world.loops.unroll(str(told), getattr(told, "label", None))
             return self._make(arguments, mode, given, left, histories, counts)
@@ -610,6 +591,7 @@ class Calling(BatchCalls, TensorCalls):
             }
             self._generation += 1
             self._strikes = 0
+        self._learn_lists(version)
         self._enter(version, arguments, given)
 
     def _enter(self, version: Version, arguments: Arguments, given: Given | None) -> None:
@@ -746,6 +728,7 @@ class Calling(BatchCalls, TensorCalls):
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
+        self._lists, self._counted = set(), False
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
@@ -794,6 +777,9 @@ class Calling(BatchCalls, TensorCalls):
         except Aliased as told:
             text = f"{self.__name__} {told.does} ({told}): there is no program of it"
             raise TraceError(text) from None
+        except AsGiven:
+            text = "changes a container that stands at two places, or asks whether it is one"
+            raise TraceError(f"{self.__name__} {text}: there is no program of it") from None
         if not run.serves:
             run.undo()
         return self._version(arguments, mode, run, None, "its source was asked for")

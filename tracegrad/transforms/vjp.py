@@ -423,7 +423,7 @@ def _on_tensors(
         tensors.append(tensor)
         return tensor
 
-    borrowed = Borrowed()
+    borrowed = Borrowed(apart=True)
     specs = tuple([flatten(primal)[1] for primal in primals])  # as before the function runs
     wants_tensors = STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves)
     numbers = STATE.standing or not wants_tensors

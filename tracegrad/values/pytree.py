@@ -45,6 +45,7 @@ __all__ = [
     "path_name",
     "path_text",
     "register_node",
+    "stands_twice",
     "unflatten",
     "unflatten_as",
     "with_keys_of_jax",
@@ -210,6 +211,28 @@ def _unflatten_as(tree: Any, spec: TreeSpec, leaves: Iterator[Any], known: dict[
     pairs = zip(children(tree), spec.children, strict=True)
     made = node.join(spec, [_unflatten_as(*pair, leaves, known) for pair in pairs])
     return known.setdefault(id(tree), made)
+
+
+def stands_twice(trees: Iterable[Any]) -> bool:
+    """Whether one container that holds something stands at two places.
+
+    ```python
+    >>> one = [1]
+    >>> stands_twice((one, {"a": one})), stands_twice((one, [1]))
+    (True, False)
+
+    ```
+    """
+    seen: set[int] = set()
+    waiting = [*trees]
+    while waiting:
+        tree = waiting.pop()
+        inner = [] if is_leaf(tree) else children(tree)
+        if inner and id(tree) in seen:
+            return True
+        seen.add(id(tree))
+        waiting += inner
+    return False
 
 
 def _unflatten(spec: TreeSpec, leaves: Iterator[Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.restarts import AsGiven
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
@@ -79,6 +80,8 @@ class Told(Outcome):
         """The function is about to do something that no program does."""
         if self.trace is not None and self.trace.samples:
             self.trace.refuse(f"reads or changes {text}", SAMPLED)
+        if self.in_other_form:
+            raise AsGiven
         if self.loops is not None:
             self.loops.needs_tape()
 

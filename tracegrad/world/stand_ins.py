@@ -40,6 +40,7 @@ class StandIns(machine.World):
         self.kept = Kept()
         self.own_leaves: dict[int, Any] = {}  # what the function itself made to differentiate by
         self.shared: set[int] = set()  # ids of containers that arguments have at several places
+        self.in_other_form = False  # the run has arguments otherwise than given: see `AsGiven`
         self.holds_jax = False  # some Tensors stand for arrays of JAX
 
     def shows(

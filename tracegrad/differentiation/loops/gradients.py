@@ -163,7 +163,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
                 else:
                     cts = self.seeds(self.reverse.stage, number)
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
-                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+                block = block.with_nodes((*builder.nodes, *block.nodes))
                 self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
         block = Tapes(self.graph, kept, self.ends, self).rebuilt(self.graph.block, {})
@@ -293,7 +293,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         assert counter is not None
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             block = self._turns(loop, count, cts, before_the_loop, 0)
-        block = replace(block, nodes=(*builder.nodes, *block.nodes))
+        block = block.with_nodes((*builder.nodes, *block.nodes))
         stop = counter.index if in_turn else counter.stop
         return made_again(self.graph, self.facts, loop, stop, block)
 
@@ -312,6 +312,9 @@ class _Writer(Reading, Telling, Listing, InTurns):
             cts = self._unlisted(listed[-1], self._through(nodes[at + 1 :], cts))
             return self._through(nodes[:at], cts)
         items = self._items(nodes)
+        if whole := self._read_whole(nodes, items, cts):
+            at, behind = whole
+            return self._through(nodes[: at + 1], self._through([*behind, *nodes[at + 1 :]], cts))
         nodes = [node for node in nodes if not any(node is item for item in items)]
         made = {result for node in nodes for result in node.results}
         read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
@@ -420,7 +423,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         for write in (some, none):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = write()
-                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+                blocks.append(block.with_nodes((*builder.nodes, *block.nodes)))
         return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
 
     def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
@@ -487,7 +490,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
         with self._dry() as builder:
             block = self._back(facts, turn, mine, finish)
-        return replace(block, nodes=(*builder.nodes, *block.nodes)), flows
+        return block.with_nodes((*builder.nodes, *block.nodes)), flows
 
     @contextmanager
     def _dry(self) -> Iterator[Builder]:
@@ -651,16 +654,16 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             turn = self._turn_of_some(facts, k, parameters, finish, unsure, states)
-        turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
+        turn = turn.with_nodes((*builder.nodes, *turn.nodes))
         for v in lists:
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then({**cts, **parameters})
-            after = replace(after, nodes=(*builder.nodes, *after.nodes))
+            after = after.with_nodes((*builder.nodes, *after.nodes))
         if loop.counter:
             counted = Turns(turn.nodes, label, index, begin, self._least(count))
-            turn = replace(turn, nodes=self._by_rows(counted, count, parameters, mine, after))
+            turn = turn.with_nodes(self._by_rows(counted, count, parameters, mine, after))
         first, before = self._written(count + (begin - 1)), self._number(begin - 1)
         if count.minus is not None:  # the user's numbers
             first = self._written(Number(count.value, -1))
@@ -762,7 +765,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         for turn in range(len(facts.turns)):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = self._back(facts, turn, mine, finish)
-                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+                block = block.with_nodes((*builder.nodes, *block.nodes))
             ways.append(self._restored(facts, k, turn, block))
         if len(ways) == 1:
             return ways[0]
@@ -785,7 +788,7 @@ def giving(block: Block, end: Block) -> Block:
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
         inner = tuple([giving(b, end) for b in last.blocks])
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
     if isinstance(last, Again):
         return block
-    return replace(end, nodes=block.nodes, outputs=(*end.outputs, *block.outputs))
+    return end.with_nodes(block.nodes, (*end.outputs, *block.outputs))

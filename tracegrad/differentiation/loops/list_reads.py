@@ -49,6 +49,7 @@ from tracegrad.ops.python_lists import (
     length,
     list_item,
     row_before,
+    row_list,
 )
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
@@ -140,7 +141,7 @@ def counters_of(graph: Graph) -> frozenset[Value]:
 
 def lists_in(nodes: Iterable[Node]) -> list[Call]:
     """The lists of arrays that are made."""
-    return [n for n in walk(nodes) if isinstance(n, Call) and n.op is array_list]
+    return [n for n in walk(nodes) if isinstance(n, Call) and n.op in (array_list, row_list)]
 
 
 def through_lists(graph: Graph) -> Graph:
@@ -175,7 +176,7 @@ def through_lists(graph: Graph) -> Graph:
             if listed and node.results[0] in read:
                 known.update((v, (node.results[0], k)) for k, v in enumerate(node.operands))
         outputs = tuple(map(now, block.outputs))
-        return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
+        return block.with_nodes(tuple(builder.nodes), outputs)
 
     return graph.with_block(rewritten(graph.block, {}))
 
@@ -288,6 +289,25 @@ class Listing:
         if type(distance) is not int or distance == 0:
             raise Unrollable("items of a list are read that may be one")
 
+    def _read_whole(
+        self, nodes: Sequence[Node], items: Sequence[Call], cts: Container[Value]
+    ) -> tuple[int, list[Call]] | None:
+        """Where a list is read as a whole last, before items are; and those of them from there.
+
+        What flows to these is added before what flows to the list there, as a tape does it.
+        """
+        known = {item.results[0]: item for item in items}
+        read = {value for value in known if value in cts}
+        for at in reversed(range(len(nodes))):
+            node = nodes[at]
+            if node not in items:
+                behind = [known[v] for v in known if v in read]
+                behind = [item for item in behind if item.operands[0] in node.operands]
+                if behind:
+                    return at, [item for item in behind if item in nodes[:at]]
+            read.update(node.operands)
+        return None
+
     def _loaded(
         self,
         items: Sequence[Call],
@@ -363,6 +383,10 @@ class Listing:
             return found
         if rows in self.teller and found.pop(self.teller[rows], None) is not None:
             raise Unrollable("nobody knows whether gradients flow to arrays of a list")
+        if node.op is row_list:
+            if not self._has_rows(ct, (0, rows.type.shape[0])):
+                raise Unrollable("nobody knows to which arrays of a list gradients flow")
+            return {**found, node.operands[0]: ct}
         read = element if rows.type.ndim == 1 else getitem_basic
         for k, value in enumerate(node.operands):
             if value not in self.active:

@@ -19,7 +19,7 @@ from codegen.ir import Call, Origin, Value
 from codegen.sizes import add as add_dims
 from codegen.types import ArrayType
 from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
-from tracegrad.ops.python_lists import collected, list_item
+from tracegrad.ops.python_lists import collected, list_item, row_list
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.shape.joining import stack
 from tracegrad.runtime.thread_state import STATE
@@ -62,6 +62,7 @@ class Lists(Tails, Filling, Uniforms):
         self.items: dict[Value, Value] = {}  # the array that they are rows of
         self.known, self.listed, self.stand_ins = {}, {}, set()
         self.going = WeakSet()
+        self.of_arguments: dict[Value, Value] = {}  # the arguments, of lists of any length
 
     def appends(self, items: list[Any], x: Any) -> None:
         """The function is about to append to a list of its own."""
@@ -309,6 +310,18 @@ class Lists(Tails, Filling, Uniforms):
             ):
                 return self.loops.held(head.frame, slot)
         return None
+
+    def items_of_argument(self, x: Tensor, like: Any) -> list[Any] | tuple[Any, ...]:
+        """What the function has for a list that the program has as an array."""
+        array = x._traced[1]  # type: ignore[index]
+        (rows,) = self.trace.builder.call(row_list, (array,), array.origin)
+        items = [self._row_item(rows, k, row) for k, row in enumerate(x._array)]
+        for item in items:
+            item._node = x._node
+        made = type(like)(items)
+        self.finishes(made, rows)
+        self.of_arguments[rows] = array
+        return made
 
     def _row_item(self, rows: Value, k: int, x: Any) -> Tensor:
         builder = self.trace.builder

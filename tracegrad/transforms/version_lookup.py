@@ -1,0 +1,93 @@
+"""Finds the version that stands for a call, also for calls with lists of arrays of any length.
+
+A list is first a list of so many arrays. Where loops read it by number, and a call comes with
+another number of arrays, the function is traced with the list as one array (`stacked_lists.py`).
+If the function looks at how many there are, each number has a version of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.stacked_lists import Place, as_in, stacked
+from tracegrad.compiled.tape_node import NotRecorded
+from tracegrad.compiled.version import Answer, Left, Version
+from tracegrad.config.compile_mode import Mode
+from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
+from tracegrad.tracing.outputs import Transform
+from tracegrad.world.lengths import FEWEST
+
+OF_ANY_LENGTH = frozenset({"compile", "grad", "value_and_grad"})
+"""The transforms whose programs read lists of any length."""
+
+MOST_BYTES = 1 << 18
+"""Of an array in such a list: to copy a large one takes as long as to compute with it."""
+
+
+class VersionLookup:
+    """The versions of a function, and what it knows of the lists of arrays among its arguments."""
+
+    _transform: Transform
+    _versions: dict[Any, list[Version]]  # by the key of arguments, and mode
+    _lists: set[Place]  # lists that loops have read by number
+    _counted: bool  # it looks at how many arrays a list holds
+
+    def _lookup(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        left: list[Left],
+        call: Callable[[Version], Any] | None = None,
+        plain_lists: bool = True,
+    ) -> Answer | None:
+        """The version that stands for a call, and its result; `left` gets those that were left."""
+        for form in self._in_each_form(arguments, plain_lists):
+            traced = [leaf.value for leaf in form.leaves if leaf.traced]
+            for version in reversed(self._versions.get((form.key, mode), [])):
+                if not version.holds([*traced, *version.captured_arrays()]):
+                    continue
+                try:
+                    result = version.call(form) if call is None else call(version)
+                    return Answer(version, result)
+                except RAISED_BY_NUMPY as error:
+                    if version.opaque or isinstance(error, TracegradError):
+                        raise
+                    if call is not None:
+                        raise NotRecorded from error
+                    # It catches what was raised, or names its line.
+                    return Answer(version, self._without_program(arguments))
+                except LookupError as error:
+                    if type(error) is not LookupError:
+                        raise
+                    left.append(Left(version, str(error)))
+        return None
+
+    def _without_program(self, arguments: Arguments) -> Any:
+        raise NotImplementedError
+
+    def _in_each_form(self, arguments: Arguments, plain: bool) -> Iterator[Arguments]:
+        """The arguments as versions may take them; with `plain` as they are alone."""
+        yield arguments
+        if not plain and self._lists and not self._counted:
+            other = stacked(arguments, self._lists)
+            if other is not arguments:
+                yield other
+
+    def _as_traced(
+        self, arguments: Arguments, mode: Mode, left: Sequence[Any], plain: bool
+    ) -> Arguments:
+        """The arguments as the function is traced with them, after versions that were `left`."""
+        if left:
+            return as_in(arguments, left[0].version.arguments)
+        if plain or self._counted or mode.target != "numpy" or not arguments.has_text:
+            return arguments
+        found = stacked(arguments, self._lists, FEWEST)
+        lists = [leaf.value for leaf in found.leaves if leaf.rows is not None]
+        return arguments if any([rows[0].nbytes > MOST_BYTES for rows in lists]) else found
+
+    def _learn_lists(self, version: Version) -> None:
+        """A version was made."""
+        if self._transform.kind in OF_ANY_LENGTH and version.target == "numpy":
+            self._lists.update(version.listed)
