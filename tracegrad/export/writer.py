@@ -11,7 +11,7 @@ import inspect
 import json
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from math import isfinite
@@ -108,22 +108,42 @@ class Callee:
     bound: bool = False
 
 
-def write(path: str | os.PathLike[str], callee: Callee, version: Version) -> Path:
-    """Writes the file, and the arrays beside it where they are large; returns its path."""
+def file_at(path: Any) -> Path:
+    """The path of a file that is to be written."""
+    if not isinstance(path, str | os.PathLike):
+        raise ExportError(
+            f"export takes the path of the file first, then the arguments, and got an object "
+            f"of type {type(path).__name__} as path: .export('gradient.py', ...)"
+        )
     place = Path(path)
     if place.suffix != ".py":
         raise ExportError(f"{str(path)!r} must end in .py: a Python file is written")
-    exported = export(callee, version, place)
+    return place
+
+
+def write(
+    place: Path,
+    callee: Callee,
+    version: Version,
+    file_of: Callable[[Callee, Version, Path], File] | None = None,
+) -> Path:
+    """Writes the file, and the arrays beside it where they are large; returns its path."""
+    exported = export(callee, version, place, file_of)
     if exported.arrays:
         np.savez(place.with_suffix(".npz"), **exported.arrays)  # type: ignore[arg-type]
     place.write_text(exported.text, encoding="utf-8")
     return place
 
 
-def export(callee: Callee, version: Version, place: Path) -> Exported:
+def export(
+    callee: Callee,
+    version: Version,
+    place: Path,
+    file_of: Callable[[Callee, Version, Path], File] | None = None,
+) -> Exported:
     """The file of a version, which is to stand at `place`."""
     _refuse(callee, version)
-    file = _File(callee, version.for_any_order(), place)
+    file = (file_of or File)(callee, version.for_any_order(), place)
     return Exported(formatted(file.text()), file.large)
 
 
@@ -171,8 +191,11 @@ def _stores_of(version: Version) -> list[Store]:
     return [store for store in every if isinstance(store, Store)]
 
 
-class _File:
+class File:
     """The parts of the file; `text` puts them together."""
+
+    suffix = ""
+    """Behind the name of the function that calls the program."""
 
     def __init__(self, callee: Callee, version: Version, place: Path) -> None:
         self.callee = callee
@@ -184,8 +207,11 @@ class _File:
         self.functions: dict[str, str] = {}
         names = (name_of(callee.function), place.stem, "function")  # a lambda's is the file's
         self.name = next(name for name in names if name.isidentifier() and not iskeyword(name))
+        self.public, self.name = self.name, self.name + self.suffix
         graph = version.program.graph
-        self.names = Names({self.name, "np", "jax", "jnp", "Path", *graph.frame.parameters})
+        self.names = Names(
+            {self.public, self.name, "np", "jax", "jnp", "Path", *graph.frame.parameters}
+        )
         self.names.reserved |= set(callee.signature.parameters)
         self.literals = Literals(self.names)
         self.texts = FunctionTexts(self.names, self.literals, self._held)
@@ -232,6 +258,7 @@ class _File:
     def text(self) -> str:
         wrapper = self._wrapper()
         rules = self._rules()
+        behind = self.behind()
         constants = [*self._constants(), *self.texts.constants, *self._generators()]
         head, program = self._program()
         imports = dict.fromkeys([*head, *self.literals.lines, *self.texts.imports])
@@ -249,9 +276,14 @@ class _File:
             *constants,
             wrapper,
             program,
+            *behind,
             *functions.values(),
         ]
         return "\n".join(parts) + "\n"
+
+    def behind(self) -> list[str]:
+        """What stands behind the program."""
+        return []
 
     # -- head -----------------------------------------------------------------------------------
 
@@ -265,17 +297,21 @@ class _File:
     @property
     def what(self) -> str:
         parameters = self.version.arguments.parameters
-        words = self.callee.transform.described(self.name, parameters)
-        return words if words == self.name else words[0].upper() + words[1:]
+        words = self.callee.transform.described(self.public, parameters)
+        return words if words == self.public else words[0].upper() + words[1:]
+
+    @property
+    def needs(self) -> str:
+        """The libraries that the file needs."""
+        library = "NumPy" if self.version.target == "numpy" else "JAX"
+        scipy = any("scipy" in line for line in self.source.text.splitlines())
+        return f"{library} and SciPy" if scipy else library
 
     def _about(self) -> str:
-        needs = "NumPy" if self.version.target == "numpy" else "JAX"
-        if any("scipy" in line for line in self.source.text.splitlines()):
-            needs += " and SciPy"
         lines = [
             f"{self.what}, from {self.where}.",
             "",
-            f"Written by tracegrad; it needs {needs} alone. After an edit,",
+            f"Written by tracegrad; it needs {self.needs} alone. After an edit,",
             f"tracegrad.load({self.place.name!r}).verify(...) tells which statement departs.",
             "",
         ]
@@ -296,7 +332,7 @@ class _File:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
         if transform.kind == "vmap":
             facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
-        if transform.takes_tangents:
+        if transform.takes_tangents or transform.takes_vectors:
             facts["count"] = transform.count
         if transform.mode != "auto":
             facts["mode"] = transform.mode

@@ -20,9 +20,9 @@ from tracegrad.compiled.forward_backward import backward_part, forward_part
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.errors import ArgumentError, ExportError
+from tracegrad.errors import ArgumentError
 from tracegrad.execution.pipeline import compile_graph
-from tracegrad.export.writer import Callee, write
+from tracegrad.export.writer import Callee, file_at, write
 from tracegrad.introspection.explain import CacheInfo, called, report
 from tracegrad.introspection.line_map import Statement, Statements, where
 from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
@@ -151,12 +151,8 @@ class Compiled(Calling):
         with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
-        if not isinstance(path, str | os.PathLike):
-            raise ExportError(
-                f"export takes the path of the file first, then the arguments, and got an object "
-                f"of type {type(path).__name__} as path: .export('gradient.py', ...)"
-            )
-        return write(path, self._callee(), self._asked_for(args, kwargs))
+        place = file_at(path)
+        return write(place, self._callee(), self._asked_for(args, kwargs))
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`.
@@ -264,9 +260,9 @@ class Bound:
 
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
-        compiled = self._compiled
+        compiled, place = self._compiled, file_at(path)
         version = compiled._asked_for(self._given(args, kwargs), kwargs)
-        return write(path, compiled._callee(bound=True), version)
+        return write(place, compiled._callee(bound=True), version)
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """As `Compiled.lower`; what the object holds is constant."""

@@ -66,7 +66,8 @@ class Exported:
     """An exported function, perhaps edited; made by `load`."""
 
     def __init__(self, path: Path, module: ModuleType, facts: dict[str, Any], f: Any) -> None:
-        self._function = getattr(module, facts["exported"])
+        self._checked = getattr(module, facts["exported"])  # what calls the program
+        self._function = getattr(module, facts.get("sparse", facts["exported"]))
         functools.update_wrapper(self, self._function, updated=())
         self._path, self._module, self._facts, self._from = path, module, facts, f
 
@@ -74,7 +75,7 @@ class Exported:
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<{self._facts['exported']} exported to {self._path}>"
+        return f"<{self.__name__} exported to {self._path}>"
 
     def verify(self, *args: Any, tolerance: float | None = None, **kwargs: Any) -> Verification:
         """Whether the file still computes what the function does; prints as a report.
@@ -82,6 +83,8 @@ class Exported:
         tolerance
             How far apart numbers may be, of the largest; default 1e-9 (1e-4 for float32).
         """
+        if "seeds" in self._facts:  # of a sparse derivative the products are checked
+            args = (*args, getattr(self._module, self._facts["seeds"])())
         compiled, instance = _compiled(self._from or self._imported_function(), self._facts)
         whole = (*instance, *args)
         version = compiled._version_for(whole, kwargs)
@@ -93,7 +96,8 @@ class Exported:
         steps = self._steps(compiled, version, args, kwargs, tolerance, bool(instance))
         stored = {name: getattr(self._module, name) for name in self._facts.get("stores", ())}
         try:
-            found = map_tree(_numpy, self(*map_tree(_copied, args), **map_tree(_copied, kwargs)))
+            given = map_tree(_copied, args), map_tree(_copied, kwargs)
+            found = map_tree(_numpy, self._checked(*given[0], **given[1]))
         except Exception as error:  # of an edited program: it is part of the report
             said = f"{type(error).__name__}: {error}"
             return Verification(self.__name__, (Check("the call", False, said),), steps)

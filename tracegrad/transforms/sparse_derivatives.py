@@ -31,7 +31,15 @@ from tracegrad.arguments.signature import is_jax, name_of, signature_of
 from tracegrad.compiled.guarded_entry import MISS, watched_entry
 from tracegrad.compiled.version import Version, memory
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError, how_to_install
+from tracegrad.errors import (
+    RAISED_BY_NUMPY,
+    ArgumentError,
+    ExportError,
+    ShapeError,
+    how_to_install,
+)
+from tracegrad.export.sparse_writer import Compressed, Matrix, write_sparse
+from tracegrad.export.writer import file_at
 from tracegrad.introspection.explain import CacheInfo, called
 from tracegrad.introspection.report.html import report
 from tracegrad.introspection.report.show import checked_path, lengths
@@ -232,6 +240,52 @@ class Sparse:
         """The graph of the products: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
         program, given = self._asked_for(args, kwargs)
         return program.graph(*given, stage=stage)
+
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Writes one standalone ``.py`` file for arguments of these shapes; returns its path.
+
+        By default for the latest call. Its function has the name of the user's, gives the same
+        matrices, and needs NumPy and SciPy alone (JAX too with ``backend="jax"``). Raises
+        `tg.errors.ExportError` for what no file can hold.
+
+        >>> import numpy as np, os, runpy, tempfile, tracegrad as tg
+        >>> def steps(x):
+        ...     return np.diff(x) ** 2
+        >>> file = os.path.join(tempfile.mkdtemp(), "steps_jacobian.py")
+        >>> path = tg.jacobian(steps, sparse=True).export(file, np.arange(3.0))
+        >>> runpy.run_path(str(path))["steps"](np.array([1.0, 2.0, 4.0])).toarray()
+        array([[-2.,  2.,  0.],
+               [ 0., -4.,  4.]])
+        """
+        place = file_at(path)
+        if args or kwargs:
+            self(*args, **kwargs)
+        plan = self._newest()
+        told = next(told for told, kept in self._plans.items() if kept is plan)
+        program = self._program(plan.mode, plan.count)
+        if plan.version is None:
+            raise ExportError(
+                f"the sparse {self._kind} of {self.__name__} has no program of its own, see "
+                ".explain()"
+            )
+        blocks = [
+            Matrix(b.chosen, b.like.indices, b.like.indptr, b.like.shape, b.dtype)
+            for b in plan.blocks
+        ]
+        how = Compressed(
+            f"Sparse {self._kind.capitalize()} of {self.__name__}: {plan.line.partition(': ')[2]}",
+            told[0],
+            [_shown(x) for x in told[1:]],
+            plan.vectors,
+            plan.product,
+            plan.place,
+            plan.sums,
+            blocks,
+            plan.structures,
+            plan.key[0][0],
+            self._has_aux,
+        )
+        return write_sparse(place, program._callee(), plan.version, how)
 
     def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """Draws where the matrix has entries, each in the colour of the product that gives it.
@@ -603,6 +657,14 @@ def _told(leaf: Any) -> Any:
     array = leaf if isinstance(leaf, np.ndarray | np.generic) else np.asarray(leaf)
     whole = array.dtype.kind in "iub"
     return (array.shape, array.dtype.char, array.tobytes()) if whole else array.shape
+
+
+def _shown(told: Any) -> tuple[tuple[int, ...], Any]:
+    """The shape of an argument, and its whole numbers, of what a pattern is kept for."""
+    if len(told) == 3 and isinstance(told[2], bytes):
+        shape, kind, numbers = told
+        return shape, np.frombuffer(numbers, kind).reshape(shape)
+    return told, None
 
 
 def _matrix(columns: Any, starts: Any, shape: tuple[int, int]) -> Any:

@@ -44,6 +44,22 @@ class Sparse(Generic[_P]):
           . 1 0 .
           . . 0 1
         """
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Writes one standalone ``.py`` file for arguments of these shapes; returns its path.
+
+        By default for the latest call. Its function has the name of the user's, gives the same
+        matrices, and needs NumPy and SciPy alone (JAX too with ``backend="jax"``). Raises
+        `tg.errors.ExportError` for what no file can hold.
+
+        >>> import numpy as np, os, runpy, tempfile, tracegrad as tg
+        >>> def steps(x):
+        ...     return np.diff(x) ** 2
+        >>> file = os.path.join(tempfile.mkdtemp(), "steps_jacobian.py")
+        >>> path = tg.jacobian(steps, sparse=True).export(file, np.arange(3.0))
+        >>> runpy.run_path(str(path))["steps"](np.array([1.0, 2.0, 4.0])).toarray()
+        array([[-2.,  2.,  0.],
+               [ 0., -4.,  4.]])
+        """
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """The graph of the products: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
     def source(self, *args: Any, **kwargs: Any) -> str:
