@@ -195,7 +195,7 @@ class Stub:
 
     def named(self, cls: type) -> str:
         """A class, which is imported or stands here."""
-        module, name = cls.__module__, cls.__name__
+        module, name = cls.__module__.removesuffix("._local"), cls.__name__  # of pathlib, in 3.13
         if getattr(builtins, name, None) is cls:
             return self.refer(name, {})
         if module == "builtins":  # where they cannot be had
@@ -544,7 +544,8 @@ def _default(value: Any) -> str:
 
 def _said(function: Any) -> str:
     """The docstring, which editors show where a name is pointed at."""
-    said = inspect.getdoc(function) if function.__doc__ else None
+    own = function.__doc__ and function.__doc__ != type(function).__doc__  # of staticmethod itself
+    said = inspect.getdoc(function) if own else None
     lines = (said or "").replace("\\", "\\\\").splitlines()
     return re.sub(r'"$', r"\"", "\n".join(lines)) + "\n" * (len(lines) > 1)
 

@@ -52,7 +52,7 @@ def betaln(a: Any, b: Any) -> Any:
     """The logarithm of the absolute value of the beta function.
 
     >>> import tracegrad as tg
-    >>> tg.special.betaln(tg.tensor([1.0, 2.0]), 3.0)
+    >>> tg.special.betaln(tg.tensor([1.0, 2.0]), tg.tensor([3.0, 3.0]))
     tensor([-1.0986, -2.4849])
     """
 

@@ -6,7 +6,7 @@ EXAMPLES = {
 tensor([0.0000, 0.6875, 1.0000])
 """,
     "special.betaln": """
->>> tg.special.betaln(tg.tensor([1.0, 2.0]), 3.0)
+>>> tg.special.betaln(tg.tensor([1.0, 2.0]), tg.tensor([3.0, 3.0]))
 tensor([-1.0986, -2.4849])
 """,
     "special.digamma": """
