@@ -437,6 +437,7 @@ X = tg.tensor([1.0], requires_grad=True)
         (lambda: optim.Adam([X], betas=(0.9, 1.0)), ValueError, r"betas=\(0.9, 1.0\)"),
         (lambda: optim.RMSprop([X], eps=float("nan")), ValueError, "eps=nan"),
         (lambda: optim.sgd(lr=-1.0), ValueError, "lr=-1.0"),
+        (lambda: optim.adam(lr="fast"), ValueError, "lr='fast' must be a number"),
         (lambda: optim.SGD([X, X]), ValueError, "twice"),
         (lambda: optim.SGD([]), TypeError, "an empty one"),
         (lambda: optim.SGD(X), TypeError, "list of Tensors"),
