@@ -245,7 +245,27 @@ for order in (1, 2, 3, 4):
     spline(lambda k, v, at, n=order: cubic(k, v)(at, nu=n), knots, heights, places)
 spline(lambda k, v: cubic(k, v).integrate(0.3, 2.0), knots, heights)
 spline(lambda k, v: cubic(k, v).c, knots, heights)
-spline(lambda k, v, at: cubic(k, np.stack([v, v]), axis=1)(at), knots, heights, places)
+CURVES = np.stack([heights, heights**2, np.cos(heights)], axis=1)
+SEVERAL = np.stack([CURVES, CURVES[::-1]])
+OF_CURVES: list[Function] = [
+    *(lambda s, at: s(at), lambda s, at: s(np.stack([at, at])), lambda s, at: s(at[0])),
+    *(lambda s, at: s(at, 1), lambda s, at: s(at, 4), lambda s, at: s(at, extrapolate=False)),
+    *(lambda s, at: s.derivative(2)(at), lambda s, at: s.antiderivative()(at)),
+    *(lambda s, at: s.integrate(0.3, 2.0), lambda s, at: s.integrate(at[2], at[1])),
+    *(
+        lambda s, at: s.integrate(-9.0, 7.7, "periodic"),
+        lambda s, at: s.integrate(-9.0, 0.3, False),
+    ),
+    *(lambda s, at: s.antiderivative(2)(at), lambda s, at: s.c),
+]
+for used in OF_CURVES:
+    spline(lambda k, v, at, u=used: u(cubic(k, v), at), knots, heights, places)
+    for curves, axis in ((CURVES, 0), (CURVES.T, 1), (CURVES.T, -1), (SEVERAL, 1)):
+        spline(lambda k, v, at, u=used, n=axis: u(cubic(k, v, n), at), knots, curves, places)
+        table = interpolate.PchipInterpolator(knots, curves, axis=axis)
+        spline(lambda at, u=used, t=table: u(t, at), places)
+for ends in ("natural", "clamped"):
+    spline(lambda k, v, at, e=ends: cubic(k, v, bc_type=e)(at), knots, CURVES, places)
 spline(lambda k, v: cubic(k, v)(np.ones((2, 2))), knots, heights)
 spline(lambda k, v: cubic(k[:3], v[:3])(1.5), knots, heights)
 spline(lambda k, v, at: cubic(k[::-1], v)(at), knots, heights, places)

@@ -347,6 +347,16 @@ def slopes(f: Any, x: np.ndarray, h: float = 1e-6) -> np.ndarray:
         (lambda y: interpolate.CubicSpline(KNOTS, y, bc_type="natural")(PLACES), VALUES),
         (lambda y: interpolate.CubicSpline(KNOTS, y, bc_type="clamped")(PLACES), VALUES),
         (lambda k: interpolate.CubicSpline(k, VALUES)(PLACES), KNOTS),
+        (lambda y: interpolate.CubicSpline(KNOTS, y).integrate(0.3, 2.7), VALUES),
+        (lambda y: interpolate.CubicSpline(KNOTS, y).integrate(-4.0, 9.1, "periodic"), VALUES),
+        (lambda y: interpolate.CubicSpline(KNOTS, y).antiderivative()(PLACES), VALUES),
+        (lambda a: CUBIC.integrate(a[0], a[1]), PLACES),
+        (lambda a: PCHIP.integrate(a[0], a[1]), PLACES),
+        (lambda y: interpolate.CubicSpline(KNOTS, curves(y))(PLACES), VALUES),
+        (lambda y: interpolate.CubicSpline(KNOTS, curves(y).T, axis=1)(PLACES, 1), VALUES),
+        (lambda y: interpolate.CubicSpline(KNOTS, curves(y)).integrate(0.3, 2.7), VALUES),
+        (lambda k: interpolate.CubicSpline(k, curves(VALUES))(PLACES), KNOTS),
+        (lambda x: interpolate.CubicSpline(KNOTS, curves(VALUES).T, axis=1)(x), PLACES),
     ],
 )
 def test_splines(f, x):
@@ -357,8 +367,19 @@ def test_splines(f, x):
     assert_close(tg.grad(total)(x), slopes(total, x), 1e-6)
 
 
+def curves(y):
+    return np.stack([y, np.sin(y), y**2], axis=1)
+
+
 def test_splines_in_programs_for_jax():
     pytest.importorskip("jax")
+
+    def area(y):
+        spline = interpolate.CubicSpline(KNOTS, curves(y))
+        return np.sum(spline.integrate(0.3, y[0]) ** 2) + np.sum(spline(PLACES))
+
+    assert_close(tg.grad(area, backend="jax")(VALUES), slopes(area, VALUES), 1e-6)
+    assert_close(tg.hessian(area)(VALUES), slopes(tg.grad(area), VALUES), 1e-6)
     for spline in (CUBIC, PCHIP, LINES):
         gradient = tg.grad(lambda x, spline=spline: np.sum(spline(x) ** 2), backend="jax")
         assert_close(gradient(PLACES), slopes(lambda x, s=spline: np.sum(s(x) ** 2), PLACES), 1e-6)

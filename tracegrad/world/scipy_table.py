@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from types import BuiltinMethodType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any
 
@@ -96,8 +96,11 @@ def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | 
     at = interpolate.of_object(callee)
     if at is not None:
         return at
+    owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
+    method = interpolate.of_method(owner, name)
+    if method is not None:
+        return partial(method, owner) if type(callee) is MethodType else method
     if type(callee) is MethodType or (operands and is_distribution(operands[0])):
-        owner = callee.__self__ if type(callee) is MethodType else operands[0]
         found = _of_distribution(owner, name)
         if found is None or type(callee) is MethodType:
             return found
