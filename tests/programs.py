@@ -2187,3 +2187,14 @@ def list_read_whole_and_by_item(np):
         return total + np.sum(h * h) + np.sum(np.stack(rows) * rows[0])
 
     return loss
+
+
+@program(lambda draw, n=4: (draw(2, n, n),), dict(n=6), order=2)
+def channels_mixed_by_a_view(np):
+    """The matrix from outside has gaps between its columns, and products read it as it lies."""
+    kernel = Draw(7)(3, 2, 3, 3)[:, :, 1, 0]
+
+    def f(x):
+        return np.sum(np.tanh(np.einsum("oc,chw->ohw", kernel, x)))
+
+    return f

@@ -121,17 +121,16 @@ def kept(array: Any) -> Any:
     """
     if type(array) is not np.ndarray:
         return array
-    if array.nbytes <= COPIED:
-        return array.copy(order="K")
-    watched = rooted(array)
-    seal(watched)
-    return watched
+    found = own_or_watched(array)
+    if type(found) is Foreign:
+        seal(found)
+    return found
 
 
 def own_or_watched(array: np.ndarray) -> np.ndarray:
     """A copy that lies in memory as the array does; the array, not yet watched, where it is large.
 
-    Reductions add in the order of memory, so that decides bits.
+    Reductions add in the order of memory, and BLAS does as strides say, so that decides bits.
     """
     if array.flags.forc:
         return array.copy(order="K") if array.nbytes <= COPIED else rooted(array)
