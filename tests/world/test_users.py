@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from jobs import picture
 
 import tracegrad as tg
 from tracegrad.errors import LostGradientError, RecompileWarning
@@ -896,28 +897,6 @@ def module_numbers():
 
 RATE, CALLS = 0.5, 0
 XS = [np.array([0.5, -1.25, 2.0, 0.3]) * k for k in (1.0, 1.0, 0.7, -0.4, 1.1)]
-
-
-def picture(value: Any) -> Any:
-    """State as something that can be compared: types, bits and all that hangs on them."""
-    match value:
-        case tg.Tensor():
-            return ("a Tensor is left", str(value))
-        case np.ndarray() | np.generic():
-            return (type(value).__name__, str(value.dtype), value.shape, value.tobytes())
-        case dict():
-            return (type(value).__name__, [(k, picture(v)) for k, v in value.items()])
-        case list() | tuple() | deque():
-            return (type(value).__name__, [picture(v) for v in value])
-        case np.random.Generator():
-            return value.bit_generator.state
-        case int() | float() | str() | None | enum.Enum():
-            return (type(value).__name__, repr(value))
-        case np.ufunc():  # has a state: its signature, once someone has asked for it
-            return repr(value)
-        case _ if callable(value) and not hasattr(value, "__dict__"):
-            return repr(value)
-    return (type(value).__name__, [(k, picture(v)) for k, v in sorted(vars(value).items())])
 
 
 @dataclass

@@ -62,6 +62,7 @@ UNARY = {
     "UNARY_POSITIVE": (operator.pos, "__pos__"),
     "UNARY_INVERT": (operator.invert, "__invert__"),
 }
+NUMBERS = {id(kind): kind for kind in (int, float, complex, bool)}
 # Their `+` and `*` are of sequences: another operand's method is asked before them.
 SEQUENCES = (list, tuple, str, bytes, bytearray)
 
@@ -109,6 +110,8 @@ def one_side(m, method: Any, cls: type, x: Any, name: str, y: Any) -> Any:
     """What one operand's method says; where it is C code or not there, through the gate."""
     if method is not None:
         return call_special(m, method, x, y)
+    if id(cls) in NUMBERS and not any(subclasses(kind, type(y)) for kind in NUMBERS.values()):
+        return NotImplemented  # a number knows numbers alone
     found = m.class_attribute(cls, name)
     if found is ABSENT:
         return NotImplemented

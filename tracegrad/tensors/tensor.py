@@ -268,9 +268,13 @@ class Tensor:
         """A look, whose number may not come back in a result that has a gradient."""
         real = kind != "complex" and self.dtype.kind == "c"
         number = (real_part(self, kind) if real else self)._look(kind)
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost_gradients.read((number,))
+        self._became((number,))
         return number
+
+    def _became(self, numbers: Sequence[Any]) -> None:
+        """Python or C code has these for what it holds, with which its history does not go on."""
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
+            lost_gradients.read(numbers)
 
     def _refuse_storing(self) -> None:
         """NumPy asks for the values when ``array[i] = tensor`` runs: the gradient would be lost."""
@@ -299,10 +303,8 @@ class Tensor:
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
         refuse_around(self)
-        traced = self._is_traced
-        found = self._nested() if traced else np.asarray(self._array).tolist()
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost_gradients.read(lost_gradients.flat(found))
+        found = self._nested() if self._is_traced else np.asarray(self._array).tolist()
+        self._became(lost_gradients.flat(found))
         return found
 
     def _nested(self) -> Any:
@@ -359,8 +361,7 @@ class Tensor:
     def _read_as_text(self) -> None:
         """Python reads the value as text, from which it may make a number again."""
         self._read_whole("the text of an array")
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost_gradients.read(())
+        self._became(())
 
     def _as_constant(self) -> Tensor:
         """A copy, of a value that is being traced and has no gradient to lose."""

@@ -258,7 +258,8 @@ def change_set(world: World, method: Any, operands: Operands, keywords: Keywords
     item = contents(world, item)
     changed = world.change(x)
     if changed is not None:
-        if type(item) not in PLAIN:
+        parts = item if type(item) is tuple else (item,)
+        if any(type(part) not in PLAIN for part in parts):
             world.effect(world.text_of(x))
         if method is set.remove:
             text = f"{text_of_key(item)} in {world.text_of(x)}"

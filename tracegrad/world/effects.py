@@ -375,7 +375,9 @@ class Forms:
             raise NoForm(f"a {kind.__name__} that is returned as well")
         names: tuple[Any, ...] = ()
         if kind is dict:
-            if not all(type(self.of(key)) is Constant for key in x):
+            for key in x:  # which Python hashes
+                self.world.numbers.look(key)
+            if not all(type(key) in PLAIN or type(self.of(key)) is Constant for key in x):
                 raise NoForm("a dict with values as keys")
             names, items = tuple(x), list(x.values())
         elif self._is_filled(x):

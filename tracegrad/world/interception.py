@@ -7,11 +7,13 @@ traces and in functions that stay eager alike.
 
 from __future__ import annotations
 
+import binascii
 import cmath
 import functools
 import math
 import operator
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import MethodDescriptorType, WrapperDescriptorType
@@ -320,7 +322,11 @@ def _operator_of_type(
     return number
 
 
-_OF_BUFFERS = frozenset(map(id, (memoryview, np.frombuffer, np.nditer, bytes, bytearray)))
+_OF_BUFFERS = frozenset(map(id, (
+    *(memoryview, np.frombuffer, np.nditer, bytes, bytearray),
+    *(zlib.crc32, zlib.adler32, zlib.compress),
+    *(binascii.crc32, binascii.hexlify, binascii.b2a_hex, binascii.b2a_base64),
+)))  # fmt: skip
 
 
 def _of_buffer(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

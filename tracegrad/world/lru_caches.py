@@ -8,7 +8,6 @@ the call is another trace, in which the helper computes it where the function ca
 from __future__ import annotations
 
 import enum
-import functools
 import gc
 import operator
 from types import FunctionType
@@ -20,9 +19,8 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.callable_names import name_of_callable
 from tracegrad.world.code_origin import is_mutable
 from tracegrad.world.guards import CALLED, MISSING, PLAIN
+from tracegrad.world.native_tables import CACHED
 from tracegrad.world.world import World, rule_for
-
-CACHED = type(functools.lru_cache(lambda: None))
 
 
 class Known:
@@ -81,7 +79,15 @@ def _looked_at(world: World, x: Any) -> Any:
     """An argument as Python hashes it."""
     if type(x) is Tensor and world.loops is not None and world.loops.counts(x):
         return operator.index(x)
-    return world.hashed(x)
+    found = world.hashed(x)
+    for tensor, number in zip(_flat(x), _flat(found), strict=True):
+        if tensor is not number:  # the helper computes with that: no gradient goes through it
+            tensor._became((number,))
+    return found
+
+
+def _flat(x: Any) -> list[Any]:
+    return [y for item in x for y in _flat(item)] if type(x) is tuple else [x]
 
 
 def _tells_itself(world: World, x: Any) -> bool:

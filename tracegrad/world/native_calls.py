@@ -41,9 +41,10 @@ from tracegrad.world.held_functions import enter_held
 from tracegrad.world.interception import holds_tensors, instead, stacked
 from tracegrad.world.jax_table import is_public
 from tracegrad.world.jax_tree_calls import function_under_a_name, tree_function
-from tracegrad.world.lru_caches import CACHED, ask
+from tracegrad.world.lru_caches import ask
 from tracegrad.world.mutating_operations import changes_by_name
 from tracegrad.world.native_gate import derive
+from tracegrad.world.native_readers import is_vectorized
 from tracegrad.world.native_reads import (
     contents,
     is_in_python,
@@ -76,7 +77,7 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     named = function_under_a_name(callee)
     if named is not None:
         return call_traced(world.machine, named, operands, keywords)
-    if type(callee) is CACHED:
+    if type(callee) is native_tables.CACHED:
         return ask(world, callee, operands, keywords)
     if instead(callee, operands, keywords) is not None:  # it reads them as C code does
         read = [x if is_distribution(x) else contents(world, x) for x in operands]
@@ -119,6 +120,9 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
         return callee(operands[0], *rest, **_plain_keywords(world, keywords))
     if of.partition(".")[0] not in native_tables.PURE_MODULES or _is_impure(callee):
         world.effect(f"{name_of_callable(callee)}()")
+        world.runs_unseen(callee, (*operands, *keywords.values()))
+        if native_tables.is_unknown(callee):
+            operands, keywords = world.given_away(callee, operands, keywords)
         return callee(*operands, **keywords)
     operands, keywords = _called_back(world, operands, keywords)
     return callee(*_plain(world, operands), **_plain_keywords(world, keywords))
@@ -243,6 +247,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     if name == "seed" and isinstance(x, native_tables.GENERATORS) and rest in ([], [None]):
         world.effect("a random seed of the system's")
     if not world.is_outside(x) and not (isinstance(x, type) and x not in _PLAIN_TYPES):
+        if native_tables.is_unknown(method):
+            world.runs_unseen(method, (*operands, *keywords.values()))
         if type(x) in native_tables.ITERATORS:
             return method(*operands, **keywords)
         return method(*_plain(world, operands), **_plain_keywords(world, keywords))
@@ -268,6 +274,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         return method(*operands, **keywords)
     random = isinstance(x, native_tables.GENERATORS)
     world.effect(_generator_of(world, operands) if random else f"{world.text_of(x)}.{name}()")
+    world.runs_unseen(method, (*operands, *keywords.values()))
+    operands, keywords = world.given_away(method, operands, keywords)
     return method(*operands, **keywords)
 
 
@@ -305,11 +313,13 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
     else:
         if _holds_state(world, callee):
             world.effect(f"{world.text_of(callee)}, a {name_of_class(callee)}, which C code reads")
+            world.runs_unseen(callee, ())
         called_back = _called_back(world, operands, keywords)
         if module.startswith("numpy") and not isinstance(callee, np.vectorize):
             operands, keywords = called_back
         elif any(map(operator.is_not, called_back[0], operands)):
             world.effect(f"{name_of_callable(callee)}(), which calls a function")
+            world.runs_unseen(callee, (*operands, *keywords.values()))
     if module.startswith("numpy"):
         if name in native_tables.FILES:
             world.effect(f"{name_of_callable(callee)}()")
@@ -364,7 +374,7 @@ def _holds_state(world: World, callee: Any) -> bool:
     if isinstance(callee, MethodType):
         callee = callee.__self__
     elif isinstance(callee, np.ufunc):
-        return callee.__name__.endswith(" (vectorized)")  # by ``np.frompyfunc``
+        return is_vectorized(callee)
     return is_in_python(type(callee)) and world.is_outside(callee) and not is_public(callee)
 
 
@@ -441,7 +451,20 @@ def _copy(world: World, method: Any, operands: Operands, keywords: Keywords) -> 
     return method(items_alone(world, operands[0]), **keywords)
 
 
+def _subclasses(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    if is_mutable(operands[0]):
+        world.effect(f"{operands[0].__name__}.__subclasses__()")
+    return method(*operands)
+
+
+def _order(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    world.order_of(operands[0])
+    return method(*operands)
+
+
 _METHODS: dict[tuple[type, str], Any] = {
+    (type, "__subclasses__"): _subclasses,
+    (type, "mro"): _order,
     (dict, "get"): _get,
     (dict, "copy"): _copy,
     (list, "copy"): _copy,

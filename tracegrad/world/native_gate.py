@@ -249,6 +249,7 @@ def parent(world: World, operation: Any, operands: Operands, keywords: Keywords)
 def advance(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     if world.is_outside(operands[0]):
         world.effect(f"{world.text_of(operands[0])}, an iterator that is used up,")
+        world.runs_unseen(next, operands)
     return next(*operands)
 
 
@@ -289,8 +290,16 @@ def may_be_called(world: World, operation: Any, operands: Operands, keywords: Ke
 def is_instance(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     x, cls = operands
     if type(x) is not Tensor:
-        world.type_of(x)
+        world.order_of(world.type_of(x))
     return isinstance(x, cls)
+
+
+@rule_for(issubclass)
+def derives(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
+    for x in operands:
+        if isinstance(x, type):
+            world.order_of(x)
+    return issubclass(*operands)
 
 
 @rule_for(hash)

@@ -1,4 +1,4 @@
-"""What a function of the user's may read that programs call as it is: a rule, a hook.
+"""What a function of the user's may read that is called as it is: a rule, a hook, a thread.
 
 Nobody follows such a function. So what it may read is looked for from the function itself: its
 closure and defaults, the globals and attributes of the names in its code, what objects and classes
@@ -8,17 +8,28 @@ on the way hold.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
 
 from tracegrad.errors import TraceError
+from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.closures import inside
 from tracegrad.user_code.program_points import at_line
+from tracegrad.world.callable_names import name_of_callable
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.lengths import Length
 from tracegrad.world.number_inputs import FLOATS
@@ -26,16 +37,22 @@ from tracegrad.world.number_inputs import FLOATS
 LIMIT = 10_000
 """How many objects are looked at."""
 _HOLDING_NOTHING = (int, float, complex, np.generic)
+_NO_NAMES: dict[int, Collection[str]] = {}
+_HELD_IN_C = (partial, memoryview, BuiltinFunctionType, MethodWrapperType)
 
 
-def reads_any(thing: Any, holders: Collection[int], names: Mapping[int, Collection[str]]) -> bool:
-    """Whether a function may read one of these objects, or a global of these names.
+def reads_any(
+    thing: Any, is_meant: Callable[[Any], bool], names: Mapping[int, Collection[str]] = _NO_NAMES
+) -> bool:
+    """Whether a function may read an object that is meant, or a global of these names.
 
-    `holders` are ids of objects, `names` are those of globals by the id of their dictionary. Of
-    more than can be looked at the answer is yes.
+    `names` are those of globals by the id of their dictionary. Of more than can be looked at the
+    answer is yes.
     """
     for count, x in enumerate(reached(thing)):
-        if id(x) in holders or count == LIMIT:
+        if is_meant(x) or count == LIMIT:
+            return True
+        if isinstance(x, np.ufunc) and is_vectorized(x):
             return True
         if isinstance(x, FunctionType):
             asked = _names_in(x.__code__)
@@ -65,11 +82,68 @@ def reached(thing: Any) -> Iterator[Any]:
 
 def refuse_written(thing: Any, name: str, arrays: Sequence[np.ndarray]) -> None:
     """Raises where a function may read an array that has a Tensor in its place by now."""
-    if arrays and reads_any(thing, set(map(id, arrays)), {}):
+    holders = {id(memory_of(x)) for x in arrays}
+    if arrays and reads_any(thing, lambda x: id(x) in holders):
         raise TraceError(
             f"{name} reads an array that the function which calls it has written to: hand it over "
             f"as an argument{at_line()}"
         )
+
+
+def refuse_unseen(callee: Any, given: Iterable[Any], arrays: Sequence[np.ndarray]) -> None:
+    """The same of what C code is given, or is itself: it may call it, now or in a thread."""
+    if not arrays or _root(callee) == "tracegrad":  # which has the machine execute what it calls
+        return
+    for x in (callee, *given):
+        if _may_run(x):
+            refuse_written(x, name_of_callable(callee), arrays)
+
+
+def refuse_values(callee: Any, given: Iterable[Any], is_value: Callable[[Any], bool]) -> None:
+    """Raises where C code may run, in a thread say, what has a value of the function that calls."""
+    for x in given:
+        holds = _may_run(x) and not isinstance(x, BaseException)
+        holds |= isinstance(x, list | tuple | dict | set | deque)
+        if holds and reads_any(x, is_value):
+            raise TraceError(
+                f"{name_of_callable(callee)} is given something that holds a value of the function "
+                f"which calls it, where nobody follows it: do this in the caller{at_line()}"
+            )
+
+
+def is_of_machine(x: Any) -> bool:
+    """Whether it is a generator of a function that the machine executes."""
+    return isinstance(x, GeneratorType) and _is_own(x)
+
+
+def _may_run(x: Any) -> bool:
+    """Whether C code that has an object may run code of the user's, or read memory, by it."""
+    if isinstance(x, FunctionType | MethodType | GeneratorType):
+        return not _is_own(x)
+    if isinstance(x, np.ufunc):
+        return is_vectorized(x)
+    if isinstance(x, _HELD_IN_C):
+        return True
+    return is_mutable(type(x)) and not isinstance(x, type)
+
+
+def is_vectorized(x: np.ufunc) -> bool:
+    """Whether it calls a function of the user's, which stands in C (``np.frompyfunc``)."""
+    return bool(x.__name__.endswith(" (vectorized)"))
+
+
+def _is_own(x: Any) -> bool:
+    """Whether it is tracegrad's: by such a one the machine executes what C code calls."""
+    if isinstance(x, GeneratorType):
+        names = {} if x.gi_frame is None else x.gi_frame.f_globals
+    else:
+        names = getattr(x, "__globals__", {})
+    return str(names.get("__name__")).partition(".")[0] == "tracegrad"
+
+
+def _root(callee: Any) -> str:
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    return str(module).partition(".")[0]
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -107,10 +181,16 @@ def held(x: Any) -> Iterator[Any]:
             pass
         case np.ndarray():
             yield x.base
-        case BuiltinMethodType():
-            yield x.__self__
         case deque():
             yield from tuple(x)
+        case GeneratorType() if x.gi_frame is not None:
+            yield from x.gi_frame.f_locals.values()
+            names = _names_in(x.gi_code)
+            yield from (v for name, v in x.gi_frame.f_globals.items() if name in names)
+        case BuiltinFunctionType() | MethodWrapperType():
+            yield x.__self__
+        case memoryview():
+            yield x.obj
         case _:
             yield from (value for _, value in inside(x))
             if is_mutable(type(x)):

@@ -111,6 +111,7 @@ def _contents(world: World, x: Any, kind: type) -> Any:
         return x
     if not (is_mutable(kind) or _is_inert(x)):
         world.effect(f"{world.text_of(x)}, a {name_of_class(x)}, which C code reads")
+        world.runs_unseen(x, ())
     return x
 
 

@@ -194,6 +194,27 @@ _PURE_TYPES = frozenset(
 PURE_TYPES = frozenset(map(id, _PURE_TYPES))
 """Types of which new objects are made without a look at anything but the arguments, by id."""
 
+
+CACHED = type(functools.lru_cache(lambda: None))
+
+
+def is_unknown(callee: Any) -> bool:
+    """Whether it is a function or method in C that stands in no table: it may keep what it gets."""
+    kind = type(callee)
+    if kind is CACHED:
+        return True
+    if kind is types.MethodDescriptorType:
+        if callee.__objclass__ is types.GeneratorType:
+            return True
+        module = callee.__objclass__.__module__
+    elif kind is types.BuiltinFunctionType:
+        module = callee.__module__
+    else:
+        return False
+    root = (module or "builtins").partition(".")[0]
+    return root not in PURE_MODULES and root not in LIBRARY and root != "collections"
+
+
 OPERATORS = frozenset(
     id(getattr(operator, name))
     for name in (

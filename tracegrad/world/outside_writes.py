@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from types import MethodDescriptorType
+from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 from weakref import ref
 
@@ -146,7 +146,7 @@ class OutsideWrites:
         keywords = {name: self.within(x) for name, x in keywords.items()}
         first, operands = operands[:1], tuple(map(self.within, operands))
         swapped = bool(first) and operands[0] is not first[0] and type(operands[0]) is Tensor
-        if swapped and isinstance(operation, MethodDescriptorType):
+        if swapped and isinstance(operation, MethodDescriptorType | WrapperDescriptorType):
             operation = getattr(Tensor, operation.__name__, operation)
         return operation, operands, keywords
 

@@ -66,8 +66,9 @@ class Outcome(StandIns):
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
 
-    def _given_anew(self) -> list[Any]:
-        """The arrays from outside that the function has written to."""
+    def written_over(self) -> list[Any]:
+        if self.trace is None:
+            return []
         arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
         return [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
 
@@ -110,12 +111,12 @@ class Outcome(StandIns):
     @property
     def marks(self) -> tuple[int, ...]:
         """What is more after the function has changed something."""
-        written = self._given_anew()
+        written = self.written_over()
         tensors = [x for x, _, _ in self._tensors.values() if x._traced is not None]
         return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
 
     def calls_natively(self, thing: Any, name: str) -> None:
-        refuse_written(thing, name, self._given_anew())
+        refuse_written(thing, name, self.written_over())
         for number in numbers_read(thing):
             self.numbers.look(number)
         self._natives[id(thing)] = thing, name
@@ -157,14 +158,14 @@ class Outcome(StandIns):
             return
         written = [guard.holder for guard in self._stored.values()]
         written += [changed.holder for changed in self._changed.values()]
-        written += self._given_anew()
+        written += self.written_over()
         names: dict[int, set[str]] = {}
         for guard in self._stored.values():
             if type(guard.holder) is dict:
                 names.setdefault(id(guard.holder), set()).add(guard.name)
         found = {id(self._classes.get(id(x), x)) for x in written}
         for thing, name in self._natives.values():
-            if written and reads_any(thing, found, names):
+            if written and reads_any(thing, lambda x: id(x) in found, names):
                 self.effect(f"what {name} reads, which a program calls as it is,")
         for (holder, of), (x, name) in self._by_natives.items():
             read = isinstance(x, np.ndarray) and id(x) in self.trace.captured

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from functools import partial
 from types import CellType, MethodDescriptorType
 from typing import Any
@@ -14,12 +15,15 @@ from tracegrad import machine
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world import native_tables
-from tracegrad.world.array_to_tensor import Operands, received, swapped, written_by
+from tracegrad.world.array_to_tensor import Keywords, Operands, received, swapped, written_by
 from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
+from tracegrad.world.native_readers import refuse_unseen, refuse_values
 from tracegrad.world.row_iterators import Rows
 from tracegrad.world.stored_by_natives import noted
 from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, Kept, added
@@ -91,6 +95,39 @@ class StandIns(machine.World):
     def arrays_given(self) -> list[Any]:
         """The caller's arrays that Tensors stand for."""
         return [original for _, original in self._originals.values()]
+
+    def written_over(self) -> list[np.ndarray]:
+        """The arrays from outside that have Tensors in their places, as the run writes to them."""
+        return []
+
+    def runs_unseen(self, callee: Any, given: Iterable[Any]) -> None:
+        """C code may call what it is given, which nobody follows: refused if it reads those."""
+        refuse_unseen(callee, given, self.written_over())
+
+    def as_to_caller(self, x: Any) -> Any:
+        """What C code that nobody knows is given for a Tensor: an array, or a number."""
+        if not self._is_value(x):
+            return x
+        found, original = bare(x), self.original(x)
+        if type(original) is np.ndarray and memory_of(original) is memory_of(found):
+            found = original
+        x._became((found,))
+        return found
+
+    def given_away(
+        self, callee: Any, operands: Operands, keywords: Keywords
+    ) -> tuple[Operands, Keywords]:
+        """The same of all that it is given; lists that it may keep hold none when the run ends."""
+        given = (*operands, *keywords.values())
+        runs = type(callee) is not native_tables.CACHED  # which runs nothing in a thread
+        if runs and not isinstance(given[0] if given else None, ContextVar):
+            refuse_values(callee, given, self._is_value)
+        self.kept.puts(operands, [x for x in given if type(x) in (list, dict)])
+        named = {name: self.as_to_caller(x) for name, x in keywords.items()}
+        return tuple(map(self.as_to_caller, operands)), named
+
+    def _is_value(self, x: Any) -> bool:
+        return type(x) is Tensor and self.is_array_to_caller(x)
 
     def holds(self, owner: Any, function: Any) -> None:
         """An object of tracegrad's calls a function of the user's that it holds."""

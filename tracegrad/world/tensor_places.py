@@ -8,8 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
-from types import CellType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace
+from gc import get_referents
+from operator import is_not
+from threading import local
+from types import (
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    SimpleNamespace,
+)
 from typing import Any
 
 import numpy as np
@@ -21,9 +33,42 @@ from tracegrad.world.guards import MISSING, Guard
 
 ATTRIBUTE, ITEM, CELL = range(3)
 NOTHING = object()
-_HOLDING = (Tensor, list, tuple, dict, deque, SimpleNamespace)
-_WATCHED = (*_HOLDING, np.ndarray, FunctionType, MethodType, partial)
+_HOLDING: tuple[Any, ...] = (
+    *(Tensor, list, tuple, dict, deque, set, frozenset),
+    *(SimpleNamespace, partial, BaseException),
+    *(MappingProxyType, type(iter([]))),
+)
+_WATCHED = (*_HOLDING, np.ndarray, FunctionType, MethodType)
 """An array may become a Tensor where it stands, which may be in a closure or a default."""
+
+
+@dataclass(slots=True)
+class _Written:
+    """A place, with what was written there last."""
+
+    kind: int
+    holder: Any
+    name: Any
+    tensor: bool  # one stood there before
+    scope: Any  # tells the place, and is kept alive
+    value: Any = None
+
+    def stands(self) -> bool:
+        return content(self.kind, self.holder, self.name) is self.value
+
+    def put(self, value: Any) -> None:
+        put(self.kind, self.holder, self.name, value)
+        self.value = value
+
+
+def scope_of(kind: int, holder: Any) -> Any:
+    """What tells places apart, with a name: an attribute is one with its item in ``vars(x)``."""
+    if kind != ATTRIBUTE or isinstance(holder, type):
+        return holder
+    try:
+        return get_plainly(holder, "__dict__")
+    except AttributeError:
+        return holder
 
 
 class Kept:
@@ -34,7 +79,7 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self._places: dict[tuple[int, int, Any], tuple[Any, Any, Any, bool]] = {}
+        self._places: dict[tuple[bool, int, Any], _Written] = {}
         self._within: dict[int, tuple[Any, dict[int, tuple[Any, bool]]]] = {}  # values by id
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
@@ -49,10 +94,13 @@ class Kept:
             return
         if not isinstance(value, _WATCHED):
             return
-        key = kind, id(holder), name if isinstance(name, str | int) else id(name)
+        scope = scope_of(kind, holder)
+        key = kind == CELL, id(scope), name if isinstance(name, str | int) else id(name)
         known = self._places.get(key)
-        tensor = known[3] if known is not None else type(content(kind, holder, name)) is Tensor
-        self._places[key] = (holder, name, value, tensor)
+        if known is None:
+            tensor = self._was_tensor(scope, content(kind, holder, name))
+            known = self._places[key] = _Written(kind, holder, name, tensor, scope)
+        known.value = value
 
     def puts(self, holder: Any, values: Iterable[Any], tensor: bool = False) -> None:
         """The function is about to put values into a container, where a Tensor stood or none."""
@@ -70,15 +118,13 @@ class Kept:
     def values(self) -> list[Any]:
         """What was written."""
         within = [value for _, put in self._within.values() for value, _ in put.values()]
-        return [value for _, _, value, _ in self._places.values()] + within
+        return [place.value for place in self._places.values()] + within
 
     def swap(self, array: Any, tensor: Any) -> None:
         """Puts a Tensor where an array was put, and stands; or a tuple that holds it."""
-        for (kind, _, _), (holder, name, value, was_tensor) in list(self._places.items()):
-            if value is array and content(kind, holder, name) is array:
-                put(kind, holder, name, tensor)
-                key = kind, id(holder), name if isinstance(name, str | int) else id(name)
-                self._places[key] = (holder, name, tensor, was_tensor)
+        for place in self._places.values():
+            if place.value is array and place.stands():
+                place.put(tensor)
         for holder, known in list(self._within.values()):
             if id(array) in known:
                 _replace(holder, {id(array): tensor})
@@ -87,11 +133,11 @@ class Kept:
     def settle(self, shown: Callable[[Tensor, bool], Any]) -> None:
         """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put."""
         values = _Shown(shown)
-        for (kind, _, _), (holder, name, value, tensor) in self._places.items():
-            if content(kind, holder, name) is value:
-                found = values.of(value, tensor)
-                if found is not value:
-                    put(kind, holder, name, found)
+        for place in self._places.values():
+            if place.stands():
+                found = values.of(place.value, place.tensor)
+                if found is not place.value:
+                    place.put(found)
         for holder, known in self._within.values():
             pairs = [(x, values.of(x, tensor)) for x, tensor in known.values()]
             _replace(holder, {id(x): found for x, found in pairs if found is not x})
@@ -130,8 +176,10 @@ def _attribute(holder: Any, name: str) -> Any:
         return held[name]
     for base in type_mro(type(holder)):
         found = type_dict(base).get(name)
-        if type(found) is MemberDescriptorType:
+        if isinstance(found, MemberDescriptorType | GetSetDescriptorType):
             return found.__get__(holder)
+    if type(holder) is local:  # of which each thread has other attributes
+        return getattr(holder, name)
     return NOTHING
 
 
@@ -178,9 +226,10 @@ def _replace(holder: Any, others: dict[int, Any]) -> None:
             if id(held) in others:
                 holder.flat[i] = others[id(held)]
     elif isinstance(holder, set):
-        for held in [held for held in set.__iter__(holder) if id(held) in others]:
-            holder.remove(held)
-            holder.add(others[id(held)])
+        held = [*set.__iter__(holder)]
+        if not others.keys().isdisjoint(map(id, held)):  # whose hashes are others by now
+            set.clear(holder)
+            set.update(holder, [others.get(id(x), x) for x in held])
 
 
 class _Shown:
@@ -207,6 +256,28 @@ class _Shown:
             items = tuple([self.of(x, tensor) for x in value])
             same = all(a is b for a, b in zip(items, value, strict=True))
             return value if same else tuple.__new__(type(value), items)
+        if isinstance(value, set | frozenset):
+            return self._set(value, tensor)
+        if isinstance(value, partial):
+            parts = value.func, value.args, value.keywords
+            found = [self.of(x, tensor) for x in parts]
+            if any(map(is_not, found, parts)):
+                value.__setstate__((*found, vars(value)))  # type: ignore[attr-defined]
+            return value
+        if isinstance(value, BaseException):
+            args = self.of(value.args, tensor)
+            if args is not value.args:
+                value.args = args
+            self.of(vars(value), tensor)
+            return value
+        if isinstance(value, type(iter([]))):
+            for x in value.__reduce__()[1]:  # the list itself
+                self.of(x, tensor)
+            return value
+        if isinstance(value, MappingProxyType):
+            for x in get_referents(value):
+                self.of(x, tensor)
+            return value
         held: Any = vars(value) if isinstance(value, SimpleNamespace) else value
         kind = _plainly(held)
         pairs = dict.items(held) if isinstance(held, dict) else enumerate(kind.__iter__(held))
@@ -214,6 +285,18 @@ class _Shown:
         for name, x, found in changed:
             if found is not x:
                 kind.__setitem__(held, name, found)
+        return value
+
+    def _set(self, value: Any, tensor: bool) -> Any:
+        kind = set if isinstance(value, set) else frozenset
+        held = [*kind.__iter__(value)]
+        found = [self.of(x, tensor) for x in held]
+        if not any(map(is_not, found, held)):
+            return value
+        if kind is frozenset:
+            return frozenset(found)
+        set.clear(value)
+        set.update(value, found)
         return value
 
 

@@ -6,7 +6,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
+from tracegrad.world.callable_names import is_library
 from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.interception import instead, number_of, run_native, stacked
-from tracegrad.world.native_readers import refuse_written
+from tracegrad.world.native_readers import is_of_machine, refuse_written
 from tracegrad.world.outside_writes import OutsideWrites
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
@@ -62,7 +63,10 @@ class Answers(StandIns):
         return super().original(self.outside.array_of(x))
 
     def calls_natively(self, thing: Any, name: str) -> None:
-        refuse_written(thing, name, self.outside.roots())
+        refuse_written(thing, name, self.written_over())
+
+    def written_over(self) -> list[np.ndarray]:
+        return self.outside.roots()
 
     def settle(self) -> None:
         """The run is over: what it wrote outside is arrays and numbers again."""
@@ -92,10 +96,20 @@ class Answers(StandIns):
 
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         rule = _RULES.get(id(operation))
+        if rule is None and id(operation) in native_tables.CHANGING and _is_container(operands[0]):
+            rule = change
         if rule is not None:
             return self.shows(
                 operation, operands, keywords, rule(self, operation, operands, keywords)
             )
+        unknown = native_tables.is_unknown(operation)
+        if self.outside:
+            given = [*operands, *keywords.values()]
+            if not (unknown or is_library(operation)):
+                given = [x for x in given if type(x) in _RUNNING]
+            self.runs_unseen(operation, given)
+        if unknown and not (operands and is_of_machine(operands[0])):
+            operands, keywords = self.given_away(operation, operands, keywords)
         if id(operation) in native_tables.OPERATORS and Tensor in map(type, operands):
             operands = tuple([beside(operands, x) if is_jax_array(x) else x for x in operands])
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
@@ -139,7 +153,26 @@ def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any)
 def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
     """A method that changes a container."""
     world.puts(operands, keywords)
-    return operation(*operands, **keywords)
+    x = operands[0]
+    if operation.__name__ not in _PUTTING_ALL or not _is_container(x):
+        return operation(*operands, **keywords)
+    before = set(map(id, _items(x)))
+    try:  # what an iterator gives is known once it is there
+        return operation(*operands, **keywords)
+    finally:
+        world.puts((x, [item for item in _items(x) if id(item) not in before]), {})
+
+
+def _items(x: Any) -> list[Any]:
+    """What a container holds; no code of a user runs."""
+    if isinstance(x, dict):
+        return [*dict.values(x)]
+    kind = next(kind for kind in (list, set, deque) if isinstance(x, kind))
+    return [*kind.__iter__(x)]
+
+
+def _is_container(x: Any) -> bool:
+    return isinstance(x, list | dict | set | deque)
 
 
 def are_one(world: StandIns, operation: Any, operands: Any, keywords: Any) -> bool:
@@ -216,7 +249,10 @@ def is_of_arrays(name: str) -> bool:
     return not hasattr(Tensor, name) and hasattr(np.ndarray, name)
 
 
+_PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__"})
 _NUMBERS = (bool, int, float, complex, np.generic)
+_RUNNING = frozenset({memoryview, GeneratorType})
+"""Types of which C code that is known runs, or reads, what they hold."""
 _MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple})
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import operator
 import re
 import sys
-import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -36,6 +35,7 @@ from tracegrad.tracing.restarts import HeldElsewhere
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
+from tracegrad.world.class_attributes import Classes
 from tracegrad.world.code_origin import (
     is_interpreted,
     is_mutable,
@@ -81,11 +81,7 @@ HANDFUL = 4
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
 
-_SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
-"""The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
-
-
-class World(Variables, Sequences):
+class World(Variables, Sequences, Classes):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -100,6 +96,7 @@ class World(Variables, Sequences):
         self.effects: list[str] = []  # that no program replays
         self._scopes: dict[int, Any] = {}  # the object of a dictionary of attributes, by its id
         self._own: dict[int, tuple[type, Any]] = {}  # classes that the run makes: see `makes`
+        self._orders: dict[int, Any] = {}  # of classes and their bases, known by identity
         self._sources: dict[int, tuple[Any, str]] = {}
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
         self._arrays: list[Any] = []  # from outside, that the function saw
@@ -167,11 +164,6 @@ class World(Variables, Sequences):
     def is_outside_id(self, key: int) -> bool:
         """The same, of an object's ``id``."""
         return key in self._sources
-
-    def makes(self, cls: type) -> None:
-        """The run makes a class: nothing of it is outside. `_own` has it and its scope, by id."""
-        known = cls, vars(cls)
-        self._own[id(cls)] = self._own[id(known[1])] = known
 
     def text_of(self, x: Any) -> str:
         """How the user would call an object from outside."""
@@ -285,6 +277,7 @@ class World(Variables, Sequences):
         return (
             (guard.of is not None or guard.place in self.renewed)
             and id(guard.value) not in self._sources
+            and id(guard.value) not in self._orders
             and is_renewable(guard.kind)
             and guard.value is not NO_ITEMS
         )
@@ -435,32 +428,6 @@ class World(Variables, Sequences):
             self.guard(CLASS, x, None, cls, f"type({self.text_of(x)})")
         return cls
 
-    def class_attribute(self, cls: type, name: str) -> Any:
-        if cls.__base__ is not object and is_mutable(cls):  # else it can get no other bases
-            self.guard(ATTRIBUTE, cls, "__mro__", cls.__mro__, f"{cls.__name__}.__mro__")
-        for owner in cls.__mro__:
-            if not is_mutable(owner):
-                scope = vars(owner)
-                if name in scope:
-                    return scope[name]
-                continue
-            scope = self.scope_of(owner)
-            found = scope.get(name, machine.ABSENT)
-            if found is not machine.ABSENT:
-                return self.read(GLOBAL, scope, name, found, f"{owner.__name__}.{name}")
-            self.lacks(GLOBAL, scope, name, f"{owner.__name__}.{name}")
-        return machine.ABSENT
-
-    def scope_of(self, cls: type) -> Any:
-        """The dictionary of a class: one object, which it is not for Python."""
-        if id(cls) in self._own:
-            return self._own[id(cls)][1]
-        known = _SCOPES.get(id(cls))
-        if known is None or known[0]() is not cls:
-            known = _SCOPES[id(cls)] = weakref.ref(cls), vars(cls)
-        self._classes[id(known[1])] = cls
-        return known[1]
-
     def own_attribute(self, x: Any, name: str) -> Any:
         found = super().own_attribute(x, name)
         if isinstance(x, type):
@@ -499,7 +466,10 @@ class World(Variables, Sequences):
         elif isinstance(x, ModuleType):
             self.store(GLOBAL, vars(x), name, f"{self.text_of(x)}.{name}")
         else:
-            self.store(ATTRIBUTE, x, name, f"{self.text_of(x)}.{name}")
+            text = f"{self.text_of(x)}.{name}"
+            if type(x) is FunctionType and name.startswith("__"):  # the next call is of another one
+                self.effect(text)
+            self.store(ATTRIBUTE, x, name, text)
 
     # -- functions --------------------------------------------------------------------------------
 
