@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import io
 import math
+import pickle
 import re
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -519,6 +521,30 @@ def math_raises():
         compiled(-X)
 
 
+@eager("prints a text that is made of a value", "took paths of their own")
+def prints_texts():
+    def f(x):
+        print(f"{x.sum():.4f}")
+        return x * 2.0
+
+    compiled = tg.compile(f)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for i in range(40):
+            assert np.array_equal(compiled(X + i), (X + i) * 2.0)
+
+
+@eager("asks a class for its `__subclasses__()`", "__subclasses__()")
+def asks_for_subclasses():
+    class Base:
+        pass
+
+    kept: list[type] = []
+    compiled = tg.compile(lambda x: x * len(Base.__subclasses__()))
+    for count in range(4):
+        assert np.array_equal(compiled(X), X * count)
+        kept.append(type("Derived", (Base,), {}))
+
+
 # -- inside JAX -----------------------------------------------------------------------------------
 
 
@@ -765,6 +791,52 @@ def minimum_of_scipy():
 def other_of_scipy():
     ndimage = pytest.importorskip("scipy.ndimage")
     return tg.grad(lambda x: ndimage.gaussian_filter(x, 1.0).sum())(X)
+
+
+@refused("a function that reads an array from outside, called by SciPy", TraceError, "written to")
+def written_and_read_unseen():
+    optimize = pytest.importorskip("scipy.optimize")
+    weights = np.zeros(3)
+
+    def reading(call):
+        def f(x):
+            weights[:] = x
+            return call() * x.sum()
+
+        return tg.compile(f)
+
+    shown = memoryview(weights)
+    with pytest.raises(TraceError, match="memoryview"):
+        reading(lambda: shown[0])(X)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TraceError, match="put"):
+        reading(lambda: pool.submit(lambda: weights.sum()).result())(X)
+    with pytest.raises(TraceError, match="start_new_thread"):
+        reading(lambda: threading.Thread(target=lambda: weights.sum()).start())(X)
+    return reading(lambda: optimize.minimize_scalar(lambda z: (z - weights[2]) ** 2).x)(X)
+
+
+@refused("a list or an object that holds a value, given to a thread", TraceError, "holds a value")
+def given_away():
+    with pytest.raises(TraceError, match="start_new_thread"):
+        tg.compile(lambda x: threading.Thread(target=print, args=(x * 2.0,)).start())(X)
+    return tg.compile(lambda x: len(pickle.dumps([x * 2.0])))(X)
+
+
+@refused("`h(x[0])` of a helper under `functools.lru_cache`", LostGradientError, "test_limits.py")
+def helper_under_a_cache():
+    doubled = functools.lru_cache(lambda v: v * 2.0)
+
+    def totals():
+        total = 0.0
+        while True:
+            total += yield total
+
+    total = totals()
+    next(total)
+    with pytest.raises(LostGradientError, match="test_limits"):
+        tg.grad(lambda x: total.send(x[0]))(X)
+    assert tg.grad(lambda x: doubled.__wrapped__(x[0]))(X)[0] == 2.0
+    return tg.grad(lambda x: doubled(x[0]))(X)
 
 
 # -- the tests ------------------------------------------------------------------------------------
