@@ -139,7 +139,9 @@ try:
     import _heapq
 
     for _module, _names in (
-        (_heapq, "heappush heappop heapify heapreplace heappushpop _heappop_max"),
+        (_heapq, "heappush heappop heapify heapreplace heappushpop"),
+        (_heapq, "_heappop_max _heapify_max _heapreplace_max"),
+        (_heapq, "heappush_max heappop_max heapify_max heapreplace_max heappushpop_max"),
         (_bisect, "insort insort_left insort_right"),
     ):
         for _name in _names.split():
@@ -212,7 +214,7 @@ def is_unknown(callee: Any) -> bool:
     else:
         return False
     root = (module or "builtins").partition(".")[0]
-    return root not in PURE_MODULES and root not in LIBRARY and root != "collections"
+    return not any(root in known for known in (PURE_MODULES, LIBRARY, ("collections", "_heapq")))
 
 
 OPERATORS = frozenset(
