@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 import warnings
 from collections import namedtuple
 from typing import Any
@@ -684,3 +685,26 @@ def test_a_leaf_that_a_vmap_closes_over_has_its_gradient():
     batch = tg.tensor(np.arange(6.0).reshape(3, 2))
     tg.vmap(lambda a: np.sum(a * leaf))(batch).sum().backward()
     assert leaf.grad.tolist() == [6.0, 9.0]
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("made", [tg.vmap, tg.compile])
+@pytest.mark.parametrize("logs", [True, False])
+def test_tensors_that_a_function_reads_have_gradients_in_eager_calls(
+    compiled, made, logs, monkeypatch
+):
+    """Also where no argument requires grad: of functions that run without a program too."""
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    x, seen = tg.tensor(np.ones(3), requires_grad=True), []
+
+    def f(b):
+        if logs:
+            seen.append(time.time())
+        return (b * x).sum()
+
+    mapped, batch = made(f), tg.as_tensor(np.ones((4, 3)))
+    for _ in range(3):
+        x.grad = None
+        mapped(batch).sum().backward()
+        assert (x.grad.numpy() == 4.0).all()

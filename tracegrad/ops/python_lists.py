@@ -159,13 +159,20 @@ def _listed_vjp(ct: Any, y: Any, *values: Any) -> tuple[Any, ...]:
     return tuple(row_of(ct, k) for k in range(len(values)))
 
 
+def _listed_batch(batch: Batch) -> Any:
+    """An array, of which the first axis counts examples, and the second what is in the list."""
+    items = [batch.front(i) for i in range(len(batch.operands))]
+    return TABLE["stack"](*items, axis=1)
+
+
 array_list = OpRecord(
     name="array_list",
     operands=("*values",),
     infer=lambda sizes, *values: replace(values[0], shape=(len(values), *values[0].shape)),
     spelling={"numpy": spell("[*values]"), "jax": spell("jnp.stack([*values])")},
     vjp=_listed_vjp,
-    linear="each",
+    linear="together",
+    batch=_listed_batch,
     traits=frozenset({Trait.HOLDS}),
     doc="A list of arrays of one type; its items are read by number, as rows of an array are.",
 )

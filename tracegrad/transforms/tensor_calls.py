@@ -82,7 +82,8 @@ class TensorCalls:
         there = any(type(tensor._array) is DeviceArray for tensor in tensors)
         if not there and not STATE.special and self._may_record(recorded):
             return self._call_with_history(args, kwargs)
-        if recorded:
+        plain = self._stays_eager and not self._transform.differentiates
+        if recorded or (plain and STATE.grad_enabled and not there):  # it may read a history
             return self._inline(self._bind(args, kwargs))
         if there:
             arguments = self._bind(args, kwargs)
