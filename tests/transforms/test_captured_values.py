@@ -6,6 +6,7 @@ in which functions run. The value is set within the function, or by the caller b
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
@@ -627,3 +628,36 @@ def test_a_rule_may_store_in_a_list_of_the_function() -> None:
     run = tg.compile(f)
     for k in range(4):
         assert run(np.ones(2) + k) == 10.0 * (1 + k)
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_context_variable_keeps_the_gradient_and_is_left_an_array(compiled: bool) -> None:
+    tg.config.compile = compiled
+    variable: contextvars.ContextVar[Any] = contextvars.ContextVar("variable")
+
+    def f(x: Any) -> Any:
+        variable.set(2.0 * x)
+        return np.sum(variable.get() * x)
+
+    gradient = tg.grad(f)
+    for x in XS:
+        np.testing.assert_allclose(gradient(x), 4.0 * x)
+        assert type(variable.get()) is np.ndarray
+        np.testing.assert_array_equal(variable.get(), 2.0 * x)
+
+
+def test_of_many_objects_a_rule_reaches_the_nearest_are_compared_in_eager_calls() -> None:
+    tg.config.compile = False
+    many = [[i] for i in range(2000)]
+    kept: list[Any] = []
+
+    def stored(v: Any) -> Any:
+        kept.append(3.0 * v)
+        return v * len(many)
+
+    rule = tg.primitive(stored)
+    tg.extend.defvjp(rule, lambda ans, v: lambda ct: 2000.0 * ct)
+    assert (tg.grad(lambda x: np.sum(rule(x)))(np.ones(2)) == 2000.0).all()
+    with pytest.raises(tg.errors.LostGradientError):
+        tg.grad(lambda x: np.sum(rule(x) + kept[-1]))(np.ones(2))

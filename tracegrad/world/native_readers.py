@@ -68,11 +68,11 @@ def numbers_read(thing: Any) -> Iterator[Any]:
 
 
 def reached(thing: Any) -> Iterator[Any]:
-    """What can be reached from an object, once each."""
-    todo: list[Any] = [thing]
+    """What can be reached from an object, once each; what is nearest comes first."""
+    todo = deque([thing])
     seen: set[int] = set()
     while todo:
-        x = todo.pop()
+        x = todo.popleft()
         if id(x) not in seen and not isinstance(x, str | bytes):
             seen.add(id(x))
             yield x
@@ -169,6 +169,10 @@ def globals_of(function: FunctionType) -> Iterator[tuple[dict[str, Any], str]]:
 def held(x: Any) -> Iterator[Any]:
     """What can be reached from an object in one step."""
     match x:
+        case _ if type(x) in (list, tuple, set, frozenset):
+            yield from tuple(x)
+        case _ if type(x) is dict:
+            yield from tuple(x.values())
         case FunctionType():
             yield from (cell for cell in x.__closure__ or ())
             yield from (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())

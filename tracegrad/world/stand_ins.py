@@ -25,8 +25,8 @@ from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
 from tracegrad.world.native_readers import refuse_unseen, refuse_values
 from tracegrad.world.row_iterators import Rows
-from tracegrad.world.stored_by_natives import noted
-from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, Kept, added
+from tracegrad.world.stored_by_natives import NEAREST, noted
+from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, VARIABLE, Kept, added
 
 
 class StandIns(machine.World):
@@ -119,8 +119,11 @@ class StandIns(machine.World):
     ) -> tuple[Operands, Keywords]:
         """The same of all that it is given; lists that it may keep hold none when the run ends."""
         given = (*operands, *keywords.values())
-        runs = type(callee) is not native_tables.CACHED  # which runs nothing in a thread
-        if runs and not isinstance(given[0] if given else None, ContextVar):
+        if given and isinstance(given[0], ContextVar):
+            if len(given) > 1:
+                self.kept.writes(VARIABLE, given[0], None, given[1])
+            return operands, keywords
+        if type(callee) is not native_tables.CACHED:  # which runs nothing in a thread
             refuse_values(callee, given, self._is_value)
         self.kept.puts(operands, [x for x in given if type(x) in (list, dict)])
         named = {name: self.as_to_caller(x) for name, x in keywords.items()}
@@ -142,7 +145,7 @@ class StandIns(machine.World):
         """
         if STATE.watch is None or not history:
             return nullcontext()
-        return noted(users, rule.__name__, lambda holder, of: None)
+        return noted(users, rule.__name__, lambda holder, of: None, NEAREST)
 
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         """What C code does, or what is done in place of it."""

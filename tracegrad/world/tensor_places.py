@@ -31,7 +31,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.guards import MISSING, Guard
 
-ATTRIBUTE, ITEM, CELL = range(3)
+ATTRIBUTE, ITEM, CELL, VARIABLE = range(4)
 NOTHING = object()
 _HOLDING: tuple[Any, ...] = (
     *(Tensor, list, tuple, dict, deque, set, frozenset),
@@ -95,7 +95,7 @@ class Kept:
         if not isinstance(value, _WATCHED):
             return
         scope = scope_of(kind, holder)
-        key = kind == CELL, id(scope), name if isinstance(name, str | int) else id(name)
+        key = kind in (CELL, VARIABLE), id(scope), name if isinstance(name, str | int) else id(name)
         known = self._places.get(key)
         if known is None:
             tensor = self._was_tensor(scope, content(kind, holder, name))
@@ -152,6 +152,8 @@ def content(kind: int, holder: Any, name: Any) -> Any:
             return holder.cell_contents
         if kind == ITEM:
             return _plainly(holder).__getitem__(holder, name)
+        if kind == VARIABLE:
+            return holder.get()
         return _attribute(holder, name)
     except (AttributeError, LookupError, ValueError, TypeError):
         return NOTHING
@@ -197,6 +199,8 @@ def put(kind: int, holder: Any, name: Any, value: Any) -> None:
         cell.cell_contents = value
     elif kind == ITEM:
         _plainly(holder).__setitem__(holder, name, value)
+    elif kind == VARIABLE:
+        holder.set(value)
     else:
         set_plainly(holder, name, value)
 
