@@ -2067,45 +2067,6 @@ def verlet_path(np):
     return loss
 
 
-@program(lambda draw, n=30: (draw(3), draw(n, 3)), dict(n=45), dict(n=30), argnums=(0, 1))
-def batches_of_a_generator(np):
-    """A training loop over what a generator gives, as people write it."""
-
-    def batches(x, size):
-        for start in range(0, len(x) - size + 1, size):
-            yield x[start : start + size]
-
-    def loss(w, x):
-        total = 0.0
-        for batch in batches(x, 3):
-            error = batch @ w - 1.0
-            w = w - 0.1 * (error @ batch)
-            total = total + np.sum(error * error)
-        return total + np.sum(w)
-
-    return loss
-
-
-@program(lambda draw, n=20: (draw(n), draw()), dict(n=31), argnums=(0, 1))
-def pipeline_of_iterators(np):
-    def states(x, h):
-        for v in x:
-            h = np.tanh(h + v)
-            yield h
-
-    def loss(x, h):
-        total = 0.0
-        for k, v in enumerate(map(np.sin, states(x, h))):
-            total = total * 0.5 + v * (k + 1.0)
-        for v in itertools.accumulate(x, lambda a, b: 0.9 * a + b):
-            total = total + v * v
-        for i, j in itertools.product(range(10), range(3)):
-            total = total * 0.9 + x[i] * x[j]
-        return total + sum(states(x, h * 0.5))
-
-    return loss
-
-
 def _class_of_the_function_in_jax(np):
     def class_of_the_function(x):
         total = x * 1.0 + x * 2.0
@@ -2198,3 +2159,42 @@ def channels_mixed_by_a_view(np):
         return np.sum(np.tanh(np.einsum("oc,chw->ohw", kernel, x)))
 
     return f
+
+
+@program(lambda draw, n=30: (draw(3), draw(n, 3)), dict(n=45), dict(n=30), argnums=(0, 1))
+def batches_of_a_generator(np):
+    """A training loop over what a generator gives, as people write it."""
+
+    def batches(x, size):
+        for start in range(0, len(x) - size + 1, size):
+            yield x[start : start + size]
+
+    def loss(w, x):
+        total = 0.0
+        for batch in batches(x, 3):
+            error = batch @ w - 1.0
+            w = w - 0.1 * (error @ batch)
+            total = total + np.sum(error * error)
+        return total + np.sum(w)
+
+    return loss
+
+
+@program(lambda draw, n=20: (draw(n), draw()), dict(n=31), argnums=(0, 1))
+def pipeline_of_iterators(np):
+    def states(x, h):
+        for v in x:
+            h = np.tanh(h + v)
+            yield h
+
+    def loss(x, h):
+        total = 0.0
+        for k, v in enumerate(map(np.sin, states(x, h))):
+            total = total * 0.5 + v * (k + 1.0)
+        for v in itertools.accumulate(x, lambda a, b: 0.9 * a + b):
+            total = total + v * v
+        for i, j in itertools.product(range(10), range(3)):
+            total = total * 0.9 + x[i] * x[j]
+        return total + sum(states(x, h * 0.5))
+
+    return loss
