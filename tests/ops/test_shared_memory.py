@@ -300,6 +300,7 @@ def test_every_record_is_tried():
         python_lists.room,
         python_lists.first_items,
         python_lists.handed,
+        python_lists.row_list,
         python_lists.unset,
         python_lists.filling,
     }

@@ -104,7 +104,7 @@ def refuse_values(callee: Any, given: Iterable[Any], is_value: Callable[[Any], b
     for x in given:
         holds = _may_run(x) and not isinstance(x, BaseException)
         holds |= isinstance(x, list | tuple | dict | set | deque)
-        if holds and reads_any(x, is_value):
+        if holds and any(map(is_value, islice(reached(x), LIMIT))):
             raise TraceError(
                 f"{name_of_callable(callee)} is given something that holds a value of the function "
                 f"which calls it, where nobody follows it: do this in the caller{at_line()}"
@@ -166,6 +166,9 @@ def globals_of(function: FunctionType) -> Iterator[tuple[dict[str, Any], str]]:
             yield from ((scope, name) for name in names if name in scope)
 
 
+_OF_RUNS = ("tracegrad.runtime.", "tracegrad.tracing.", "tracegrad.world.", "tracegrad.machine.")
+
+
 def held(x: Any) -> Iterator[Any]:
     """What can be reached from an object in one step."""
     match x:
@@ -195,6 +198,8 @@ def held(x: Any) -> Iterator[Any]:
             yield x.__self__
         case memoryview():
             yield x.obj
+        case _ if type(x).__module__.startswith(_OF_RUNS):
+            pass  # what a run keeps, no function reads
         case _:
             yield from (value for _, value in inside(x))
             if is_mutable(type(x)):
