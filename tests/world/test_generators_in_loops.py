@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import traceback
+import types
 
 import numpy as np
 import pytest
@@ -517,3 +519,24 @@ def test_a_generator_that_is_left_is_another_one_in_the_next_call():
         x = drawn(15, seed)
         value, _ = compiled(x)
         assert leaves(value)[0] == left_by_break(x)
+
+
+def test_a_generator_whose_module_is_gone():
+    """What was written for a loop over it is for that module; others are gone through plainly."""
+    module = types.ModuleType("gone")
+    sys.modules["gone"] = module
+    try:
+        exec("def terms(x):\n    for k in range(3):\n        yield x * k\n", vars(module))
+        held = types.SimpleNamespace(terms=module.terms)
+
+        def f(x):
+            return np.sum(sum(held.terms(x)))
+
+        g = tg.grad(f)
+        assert np.array_equal(g(np.ones(2)), [3.0, 3.0])
+    finally:
+        del sys.modules["gone"]
+    assert np.array_equal(g(np.ones(3)), [3.0, 3.0, 3.0])
+    held.terms = types.FunctionType(held.terms.__code__, {"__name__": "another"})
+    assert np.array_equal(g(np.ones(2)), [3.0, 3.0])
+    assert np.array_equal(tg.grad(f)(np.ones((2, 2))), np.full((2, 2), 3.0))

@@ -445,10 +445,14 @@ class Machine:
             assert self.inlines is not None
             self.inlines()
 
-    def unread(self, f: Frame, x: Any, code: CodeType) -> Frame | None:
+    def unread(
+        self, f: Frame, x: Any, code: CodeType, fits: Callable[[Frame, Frame], bool]
+    ) -> Frame | None:
         """The frame of a generator with this code that a loop begins with; it is the loop's now."""
         frame = frame_of(self, x, drive)
         if frame is None or frame.code is not code or not is_alone(f, x, frame):
+            return None
+        if not fits(frame, f):
             return None
         x.close()
         for held in frame.fast:

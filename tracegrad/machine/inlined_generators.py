@@ -128,13 +128,19 @@ def place_of(code: CodeType, index: int) -> tuple[CodeType, int]:
 def _(t, arg, n):
     of = t.instructions[n - 1].of
 
+    def fits(g, f):
+        """Whether it is of the module for which this was written, which is still there."""
+        try:
+            module = _module_of(g, f)
+        except Refused:
+            return False
+        return (module is None) is (of.module is None) and g.builtins is f.builtins
+
     def op(f, s):
-        g = f.machine.unread(f, s[-1], of.code)
+        g = f.machine.unread(f, s[-1], of.code, fits)
         if g is None:
             return arg
         module = _module_of(g, f)
-        if (module is None) is not (of.module is None) or g.builtins is not f.builtins:
-            raise Refused("a generator of one code in two modules")
         s.pop()
         free = len(of.code.co_freevars)
         values = [*g.fast[: len(g.fast) - free], *(g.closure or ())] if free else g.fast
