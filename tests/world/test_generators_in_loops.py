@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 import traceback
 import types
 
@@ -540,3 +541,26 @@ def test_a_generator_whose_module_is_gone():
     held.terms = types.FunctionType(held.terms.__code__, {"__name__": "another"})
     assert np.array_equal(g(np.ones(2)), [3.0, 3.0])
     assert np.array_equal(tg.grad(f)(np.ones((2, 2))), np.full((2, 2), 3.0))
+
+
+def test_what_map_calls_may_end_it_while_another_thread_runs():
+    """Then no run is made again, so `map` is left to C code."""
+    ends = threading.Event()
+    other = threading.Thread(target=ends.wait)
+    other.start()
+    try:
+
+        def f(x):
+            few = iter([1.0, 2.0, 3.0])
+            s = 0.0
+            for v in map(lambda w: w * next(few), x):
+                s = s * 0.5 + v
+            return s * x[0]
+
+        compiled = tg.value_and_grad(f)
+        for n in (12, 13, 14):
+            x = drawn(n, n)
+            assert_same_bits(split(compiled(x)), run_eagerly(f, (x,)), str(n))
+    finally:
+        ends.set()
+        other.join()

@@ -200,6 +200,7 @@ class Machine:
         self.unwound: BaseException | None = None
         self.begun_frames = 0
         self.inlines: Callable[[], None] | None = None  # what a loop tells of another generator
+        self.runs_again: Callable[[], bool] = bool  # whether the run can be made again
         self.depth = 0
         self.inside = 0  # how many native functions go on when what they have called returns
         self.limit = sys.getrecursionlimit()

@@ -151,10 +151,13 @@ class Endless:
 
 
 def in_loop(m: Any, own: Callable[..., Iterator[Any]], *args: Any) -> Any:
-    """The generator in place of an iterator of C code, where nobody else sees it; or None."""
+    """The generator in place of an iterator of C code, where nobody else sees it; or None.
+
+    None too where the run cannot be made again, as it is if what `map` calls ends it.
+    """
     if m.inlines is None or m.frame is None or id(taking(m.frame)) not in TAKING:
         return None
-    if root_of(m.frame.code) in LEFT_TO_C:
+    if root_of(m.frame.code) in LEFT_TO_C or not m.runs_again():
         return None
     assert isinstance(own, FunctionType)
     return m.generator_of_own(own, args)

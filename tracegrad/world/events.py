@@ -18,7 +18,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
 from tracegrad.world.lengths import Length
-from tracegrad.world.loops.iterators_of_several import inlines
+from tracegrad.world.loops.iterators_of_several import inlines, runs_again
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.run_outcome import Outcome
 
@@ -64,6 +64,7 @@ class Told(Outcome):
         self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
         self.turn = self.machine.turn = loops.turn
         self.machine.inlines = partial(inlines, loops)
+        self.machine.runs_again = partial(runs_again, loops)
 
     def end_loops(self) -> None:
         """The function has returned."""

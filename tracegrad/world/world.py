@@ -587,6 +587,7 @@ class World(Variables, Sequences, Classes):
             self.joins.release()
         self.trace = self.loops = self.joins = None
         self.turn = self.machine.turn = self.machine.inlines = None
+        self.machine.runs_again = bool
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""

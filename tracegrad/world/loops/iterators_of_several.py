@@ -76,5 +76,10 @@ def shares_iterators(loops: Any) -> None:
 
 def inlines(loops: Any) -> None:
     """A loop is to run a generator in its frame: the function runs again, with that code."""
-    if STATE.trace is loops.trace and not loops.suspended and loops.is_repeatable():
+    if runs_again(loops):
         raise Learned
+
+
+def runs_again(loops: Any) -> bool:
+    """Whether the run can be made again, with what is known by then."""
+    return STATE.trace is loops.trace and not loops.suspended and loops.is_repeatable()
