@@ -185,7 +185,7 @@ def _write(
     if head.lines:
         below, more = above + below, (*marks, *more)
     if constants is None or not constants.named:
-        source = Source(below, graph.name, target.name, calls, origins=more)
+        source = Source(below, graph.name, target.name, calls, marks=more)
         looks = target.checks_returned and emitter.looked
         frame = replace(graph.frame, donated=donated)
         narrow, retries = target.narrow(graph, below), graph.room is not None

@@ -89,8 +89,8 @@ class Source:
     """Generated text, the name of its function, and the client's callables that it names.
 
     `loaded` is the text as it runs, with names of `constants` (a number and a dtype each) in the
-    place of literals; where it is empty, that is `text` itself. `origins` has one entry a line:
-    where in the user's code it comes from, None for the header and whatever else belongs to no
+    place of literals; where it is empty, that is `text` itself. `marks` has one entry a line: the
+    origin of what it was written for, None for the header and whatever else belongs to no
     statement. The function goes over to that of `large` where arrays are large. One that `retries`
     reads how many turns loops have made, and runs again where there was no room for them. `looks`
     tells that it returns these beside the result. One that is `narrow` has no types of 64 bits.
@@ -103,13 +103,28 @@ class Source:
     names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     loaded: str = field(default="", compare=False, repr=False)
     constants: Mapping[str, tuple[Number, str]] = field(default_factory=dict, repr=False)
-    origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
+    marks: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
     large: Large | None = field(default=None, compare=False, repr=False)
     retries: bool = False
     looks: bool = False
     narrow: bool = False
     frame: Frame | None = field(default=None, compare=False, repr=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def origins(self) -> tuple[Origin | None, ...]:
+        """Where in the user's code each line comes from; None of lines without a mark.
+
+        A statement that is of no line of the user's (a list that turns append to) has that of the
+        statement before it, or the first one. A return has its own, or none.
+        """
+        last = next((mark for mark in self.marks if mark is not None and mark.line), None)
+        found: list[Origin | None] = []
+        for text, mark in zip(self.text.splitlines(), self.marks, strict=True):
+            last = mark if mark is not None and mark.line else last
+            returns = text.lstrip().startswith("return ")
+            found.append(mark if mark is None or returns else last or mark)
+        return tuple(found)
 
     def at(self, lengths: Mapping[str, int]) -> Source:
         """The source that runs where the symbols of lengths have these values."""

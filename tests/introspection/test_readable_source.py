@@ -218,8 +218,8 @@ def test_no_statement_of_the_corpus_is_without_a_line(made, few):
 
 def test_a_statement_without_a_line_would_be_noticed():
     source = program("mlp")[0]._latest((), {}).program.source
-    unknown = tuple(origin and replace(origin, line=0) for origin in source.origins)
-    missing = without_a_line(replace(source, origins=unknown))
+    unknown = tuple(mark and replace(mark, line=0) for mark in source.marks)
+    missing = without_a_line(replace(source, marks=unknown))
     assert len(missing) == len(every_statement(source.text)) > 10
 
 

@@ -228,11 +228,9 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
     nodes = list(walk(graph.nodes))
     place = {id(node): index for index, node in enumerate(nodes)}
     statements: dict[int, list[int]] = {}
-    for index, (text, origin) in enumerate(
-        zip(source.text.splitlines(), source.origins, strict=True)
-    ):
-        if origin is not None and not text.lstrip().startswith("#"):
-            statements.setdefault(id(origin), []).append(index)
+    for index, (text, mark) in enumerate(zip(source.text.splitlines(), source.marks, strict=True)):
+        if mark is not None and not text.lstrip().startswith("#"):
+            statements.setdefault(id(mark), []).append(index)
     by_origin: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):
         by_origin.setdefault(id(origin_of(node)), []).append(index)
@@ -245,7 +243,7 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
             for result in nodes[index].results:
                 for user in graph.users.get(result, ()):
                     stands[index] |= stands[place[id(user)]]
-    written: list[list[int]] = [[] for _ in source.origins]
+    written: list[list[int]] = [[] for _ in source.marks]
     for index, found in enumerate(stands):
         for line in found:
             written[line].append(index)
