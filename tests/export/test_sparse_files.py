@@ -91,13 +91,13 @@ def same(a: Any, b: Any) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_file_gives_the_same_matrices(name: str, tmp_path: Any) -> None:
     derivative, args = CALLS[name]
-    path = derivative.export(tmp_path / f"file_of_{name}.py", *args)  # type: ignore[attr-defined]
+    path = derivative.export(tmp_path / f"file_of_{name}.py", *args)
     module = module_of(path)
     exported = getattr(module, module.__tracegrad__["sparse"])
     same(exported(*args), derivative(*args))
     moved = [x * 1.5 if np.asarray(x).dtype.kind == "f" else x for x in args]
     same(exported(*moved), derivative(*moved))
-    loaded = tg.load(path, derivative._function)  # type: ignore[attr-defined]
+    loaded = tg.load(path, derivative._function)
     same(loaded(*args), derivative(*args))
     assert loaded.verify(*args)
     exported(*args)  # what is made of the constants is not written to them
@@ -110,12 +110,12 @@ def test_a_file_gives_the_same_matrices(name: str, tmp_path: Any) -> None:
 def test_derivatives_in_what_is_gathered_are_among_the_files() -> None:
     derivative, args = CALLS["elements"]
     derivative(*args)
-    assert "where elements are read" in derivative.explain()  # type: ignore[attr-defined]
+    assert "where elements are read" in derivative.explain()
 
 
 def test_a_file_stands_alone(tmp_path: Any) -> None:
     derivative, (x,) = CALLS["large"]
-    derivative.export(tmp_path / "alone.py", x)  # type: ignore[attr-defined]
+    derivative.export(tmp_path / "alone.py", x)
     np.save(tmp_path / "x.npy", x)
     code = (
         "import sys, numpy as np; sys.path.insert(0, '.'); import alone; "
@@ -130,7 +130,7 @@ def test_a_file_stands_alone(tmp_path: Any) -> None:
 
 def test_a_file_is_for_the_shapes_and_whole_numbers_of_its_call(tmp_path: Any) -> None:
     derivative, args = CALLS["elements"]
-    path = derivative.export(tmp_path / "shapes.py", *args)  # type: ignore[attr-defined]
+    path = derivative.export(tmp_path / "shapes.py", *args)
     exported = module_of(path).residuals
     with pytest.raises(ValueError, match=r"points has shape \(7, 3\): this file is for \(6, 3\)"):
         exported(args[0], np.ones((7, 3)), *args[2:])
@@ -146,7 +146,7 @@ def test_of_the_latest_call_and_what_is_refused(tmp_path: Any) -> None:
     exported = module_of(derivative.export(tmp_path / "latest.py")).rosenbrock_terms
     same(exported(np.arange(5.0)), matrix)
     with pytest.raises(tg.errors.ExportError, match="takes the path of the file first"):
-        derivative.export(np.arange(5.0))  # type: ignore[arg-type]
+        derivative.export(np.arange(5.0))
     with pytest.raises(tg.errors.ExportError, match=r"must end in \.py"):
         derivative.export(tmp_path / "latest.txt", np.arange(5.0))
 
