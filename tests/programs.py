@@ -2198,3 +2198,24 @@ def pipeline_of_iterators(np):
         return total + sum(states(x, h * 0.5))
 
     return loss
+
+
+@program(lambda draw, n=20: (draw(2), draw(n)), dict(n=31), argnums=(0, 1))
+def covariance_of_numbers_alone(np):
+    """A Kalman filter: its gains depend on no argument, but on the number of the turn."""
+
+    def loss(m, x):
+        step = np.array([[1.0, 0.1], [0.0, 0.9]])
+        P, noise, total = np.eye(2), np.eye(2) * 0.01, 0.0
+        for v in x:
+            P = step @ P @ step.T + noise
+            m = step @ m
+            S = P[0, 0] + 0.1
+            gain = P[:, 0] / S
+            error = v - m[0]
+            m = m + gain * error
+            P = P - np.outer(gain, P[0])
+            total = total + error * error / S + np.log(S)
+        return total + np.sum(m)
+
+    return loss

@@ -31,6 +31,7 @@ from codegen.emit.target import Kernel, Source
 from codegen.types import ArrayType
 from tracegrad.backends import kernel_cache, numba_functions
 from tracegrad.errors import NoKernelsWarning, how_to_install
+from tracegrad.runtime.concurrency import OwnThread
 
 TO_READ = 0.1
 """Seconds in a kernel from which on machine code that is on disk is worth its reading."""
@@ -139,7 +140,7 @@ class Later:
         if settings.at_once:
             self._compile()
             return
-        thread = Thread(target=self._compile, name=f"tracegrad {self.kernel.name}")
+        thread = OwnThread(target=self._compile, name=f"tracegrad {self.kernel.name}")
         _COMPILING.add(thread)
         thread.start()
 

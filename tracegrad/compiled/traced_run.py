@@ -43,6 +43,7 @@ from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twic
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.joins import Joins
+from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
@@ -87,7 +88,9 @@ class Run:
     @cached_property
     def needs_numbers(self) -> bool:
         """Whether it is to be made again, with arrays of the lengths of this call."""
-        return not self.serves and give_up(self.world.lengths)
+        if self.serves:
+            return False
+        return give_up(self.world.lengths) or gives_up(self.world.loops)
 
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
@@ -183,7 +186,7 @@ def run_traced(
     except RESTARTS:
         raise
     except BaseException as error:  # what was done is done
-        if world.in_other_form or give_up(world.lengths):
+        if world.in_other_form or give_up(world.lengths) or gives_up(world.loops):
             world.take_back()
             trace.give_back()
             raise (AsGiven if world.in_other_form else Learned) from None

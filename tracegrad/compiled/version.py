@@ -29,6 +29,7 @@ from tracegrad.compiled.traced_run import Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.errors import TraceError
 from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
@@ -550,6 +551,10 @@ def make_version(
         if tree.joined:
             raise Unjoined(None, str(error)) from error
         if target != "jax" or not tree.loops:
+            raise
+        raise Unrollable(str(error)) from error
+    except TraceError as error:  # an op of SciPy's of an array that NumPy knows, but for a loop
+        if target != "jax" or run.world.loops is None or not run.world.loops.constants:
             raise
         raise Unrollable(str(error)) from error
     program = _placed(program, results, transform, function)

@@ -15,12 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
-from threading import Lock, get_ident
+from threading import Lock, Thread, active_count, get_ident
+from threading import enumerate as enumerate_threads
 from types import CodeType
 from typing import Any
 from weakref import WeakValueDictionary
 
 _now = count(1).__next__  # one thread's time is never another's: `next` of a count is atomic
+
+
+class OwnThread(Thread):
+    """One of tracegrad's own, in which nothing of the user's runs."""
+
+
+def is_only_thread() -> bool:
+    """Whether no other thread may run something of the user's meanwhile."""
+    return active_count() == 1 or sum(type(t) is not OwnThread for t in enumerate_threads()) == 1
 
 
 class Runs:

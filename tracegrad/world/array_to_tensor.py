@@ -47,6 +47,7 @@ from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable, slots_of
 from tracegrad.world.lengths import Length
+from tracegrad.world.loops.constant_arrays import was_before_turn
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -99,7 +100,7 @@ def received(
         return operation, operands, keywords
     if any(map(holds_recorded, rest)):
         tensor = world.tensor_in_place_of(operands[0], operands)
-    elif _is_used(operation, operands[0]):
+    elif _is_used(operation, operands[0]) or was_before_turn(world.loops, operands[0]):
         tensor = _plain_or_tensor(world, operands)
         if tensor is operands[0]:
             return operation, operands, keywords

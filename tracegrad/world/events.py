@@ -43,7 +43,6 @@ SAMPLED = "pass what it reads, return what is to be kept, and do the rest outsid
 class Told(Outcome):
     """The part of a world that watches operations on Tensors, and loops."""
 
-    loops: Any  # those of the run, where they may stay loops
     joins: Any  # where arms of looks meet, if they may
     happened: int
     shown: list[Tensor]

@@ -34,6 +34,7 @@ class StandIns(machine.World):
 
     opaque = frozenset({id(Tensor), id(Rows), id(Length)})
     watches_c = True
+    loops: Any = None  # those of the run, where they may stay loops
     lengths: Any = None  # those of the run, where loops may be of any length
 
     def __init__(self) -> None:

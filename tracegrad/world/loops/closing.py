@@ -25,6 +25,7 @@ from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
+from tracegrad.world.loops.constant_arrays import is_constant_array, learned
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loop_runner import Walk
@@ -59,6 +60,7 @@ class Closing(Holding):
     closed: list[Head]
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
+    constants: list[Head]  # of which arrays became parameters that nothing had recorded
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
@@ -102,6 +104,7 @@ class Closing(Holding):
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
             if on_stack(slot) or not self._may_vary(head, slot, leaf):
+                self._learns(head, learned(self, head, now) or {})
                 head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
@@ -128,7 +131,9 @@ class Closing(Holding):
         if not self._are_alone(head):
             return False
         held = head.before
+        head.entering = True
         chosen = {s: held[s] for s in known if s in held and self._may_vary(head, s, held[s])}
+        head.entering = False
         values = [leaf.value for leaf in chosen.values() if leaf.value is not None]
         if not chosen or len(set(values)) < len(values):
             return False
@@ -191,7 +196,7 @@ class Closing(Holding):
         x = leaf.holder
         if type(x) is Tensor:
             return leaf.value is not None and (not is_linked(x) or not self._write(head))
-        return type(x) in (int, float)
+        return type(x) in (int, float) or (head.entering and is_constant_array(self.world, x))
 
     def _write(self, head: Head) -> bool:
         """Whether turns are known to write to arrays."""
@@ -231,8 +236,11 @@ class Closing(Holding):
             argument = x._traced[1]
             value = Value(argument.type, origin)
         else:
-            argument = trace.number(x, weak_of(x), Origin(name, True))
-            value = Value(weak_of(x), origin)
+            constant = is_constant_array(self.world, x)
+            argument = trace.lift(x, origin) if constant else trace.number(x, weak_of(x), origin)
+            value = Value(argument.type, origin)
+            if constant:
+                self.constants.append(head)
         if Change.WIDENED in change and value.type in (weak("float"), WIDE):
             value = Value(WIDE, origin)
             self.wide[value] = head
@@ -561,6 +569,9 @@ class Closing(Holding):
     def _as(self, head: Head, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""
         x = leaf.holder
+        if leaf.value is None and is_constant_array(self.world, x):
+            value = self.trace.lift(x, parameter.origin)
+            return value if self._are_one(value.type, parameter.type) else None
         if leaf.value is None:
             return self._number(parameter, x, flag)
         if not self._may_change(head, leaf):

@@ -96,6 +96,7 @@ class Head:
     next_index: Any = None  # the number in the turn that is about to be recorded
     peeled: bool = False  # a turn stands before the loop
     follows: Any = None  # the first number and the one behind the last, of what others began
+    entering: bool = False  # it is asked which variables become parameters before the first turn
     whole: bool = False  # the first turn is recorded over parameters: which these are was known
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from threading import active_count
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -29,11 +28,13 @@ from tracegrad.machine.frames import Elsewhere, Frame
 from tracegrad.machine.translation import program_of
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
+from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.filled_lists import KEEPING
 from tracegrad.world.loops.iterators_of_several import GOING, going, shares_iterators, takes_one
 from tracegrad.world.loops.list_appends import Lists
@@ -78,18 +79,15 @@ class Loops(Closing):
         self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
         self.barred = ""  # what was done last that is in `changes`
         self.changes = 0  # how often something was changed that a turn is not told of
-        self.written = []
-        self.seats = {}
-        self.places = {}
+        self.written, self.seats, self.places, self.closed = [], {}, {}, []
         self.walk = Walk(trace)
         self.lists = Lists(self)
         self.lengths = Lengths(self, target == "numpy")
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.stood: Limb | None = None  # that ends in the look that the frames were put back to
-        self.closed = []
         self.states = {} if states is None else states
-        self.wide, self.frozen = {}, {}
+        self.wide, self.frozen, self.constants = {}, {}, []
         self.fixed = False  # the run has done something that cannot be done twice, or has ended
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)
@@ -540,9 +538,11 @@ class Loops(Closing):
         key = head.frame.code, head.target
         self.tried[key] = self.tried.get(key, 0) + 1
         why = head.why or "its turns are not alike"
+        say(*key, why)
         if self.tried[key] == MOST_TRIED:
             self._unrolled(head, why)
-        say(*key, why)
+            if gives_up(self):
+                raise Learned
         self._settle(head)
 
     def _unrolled(self, head: Head, why: str) -> None:
@@ -599,10 +599,10 @@ class Loops(Closing):
 
     def _is_straight(self) -> bool:
         """Whether turns may be run without a tape: a run that needs one can be made again."""
-        return not self.taped and not self.world.effects and active_count() == 1
+        return not self.taped and not self.world.effects and is_only_thread()
 
     def is_repeatable(self) -> bool:
-        return not (self.fixed or self.world.effects) and active_count() == 1
+        return not (self.fixed or self.world.effects) and is_only_thread()
 
     def needs_tape(self) -> None:
         """The run does something that cannot be done twice, and will not become a program."""

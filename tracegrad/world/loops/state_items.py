@@ -33,7 +33,7 @@ class Holding:
 
     def _freeze(self, head: Head, x: Any, *values: Value) -> None:
         """An array that a variable has is not written to behind the turns, nor one it shows."""
-        of = base_of(x)._traced
+        of = base_of(x)._traced if type(x) is Tensor else None
         self.frozen.update(dict.fromkeys([*values, *([of[1]] if of else [])], head))
 
     def _freeze_views(
