@@ -24,6 +24,7 @@ from scipy import integrate, optimize
 
 import tracegrad as tg
 from tracegrad.errors import ConversionError, GradientError, LostGradientError
+from tracegrad.user_code import program_points
 
 X, Y = np.array([0.7, 2.3]), np.array([3.1, 4.9])
 
@@ -437,6 +438,25 @@ def test_a_lost_gradient_is_an_error_with_its_line(transform: Any, f: Any) -> No
             made(X, Y)
         check(found.value, line_of(f))
     assert made.cache_info().versions == 0
+
+
+def test_what_map_calls_in_a_loop_stands_in_the_users_line(monkeypatch: Any) -> None:
+    """A generator of the machine's own that runs in a user's frame is no code of the user's."""
+    monkeypatch.setattr(program_points, "_is_users", {})
+
+    def longest(x: Any) -> Any:
+        total = x[0]
+        for v in map(abs, x):
+            total = np.maximum(total, v)
+        return total
+
+    def lost(x: Any) -> Any:
+        return sum(map(float, x))  # here
+
+    assert_same_bits(tg.grad(longest)(np.arange(20.0)), np.eye(20)[19])
+    with pytest.raises(LostGradientError) as found:
+        tg.grad(lost)(X)
+    check(found.value, line_of(lost))
 
 
 @pytest.mark.parametrize("f", LOSING, ids=lambda f: f.__name__)

@@ -106,7 +106,10 @@ def placed(f: Any) -> Iterator[Standing]:
     x = x.of.reader if type(x) is Begins else x
     while type(x) is Inlined:
         of = x.of
-        names = f.globals if of.module is None else f.fast[of.module].__dict__
+        if of.module is not None:
+            names = f.fast[of.module].__dict__
+        else:
+            names = globals() if is_own(of.code) else f.globals
         yield Standing(of.code, x.offset, names, of.slots)
         x = of.reader
     root = root_of(f.code)
