@@ -67,7 +67,27 @@ def first_rows_and_one(x, w):
     return s
 
 
-FUNCTIONS = [filled, collected, products, read_above, joined, every_other, first_rows_and_one]
+def damped(x, w):
+    h = w * 0.5
+    s = 0.0
+    for t in range(len(x)):
+        h = np.tanh(w * h + x[t])
+        if h[0] > 0.5:
+            h = h * 0.5
+        s = s + (h * h).sum()
+    return s
+
+
+FUNCTIONS = [
+    filled,
+    collected,
+    products,
+    read_above,
+    joined,
+    every_other,
+    first_rows_and_one,
+    damped,
+]
 
 
 def points():
@@ -100,6 +120,14 @@ def test_backwards_are_in_place_and_no_turn_stands_by_itself(function):
     assert backward.count("for t") == 1
     assert "[11]" not in backward.replace("x_bar[11] = -0.0", "")
     assert "= 0.0" not in backward  # rows that nobody reads again stay
+
+
+def test_a_condition_makes_no_second_body():
+    """A state without a cotangent behind the loop starts with -0.0, also where turns branch."""
+    x, w = next(points())
+    backward = tg.grad(damped, (0, 1)).source(x, w).split("# backward")[1]
+    assert "has_" not in backward
+    assert backward.count("x_bar[t] =") == 1
 
 
 def test_no_cotangent_is_still_not_zero():

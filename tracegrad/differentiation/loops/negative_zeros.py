@@ -15,6 +15,7 @@ from codegen.ir import (
     Branch,
     Call,
     Constant,
+    Join,
     Loop,
     Node,
     Value,
@@ -91,6 +92,8 @@ class Unchanged:
             case Loop(), Loop():
                 if (a.counter and a.counter.step) != (b.counter and b.counter.step):
                     return False
+                self.stands[a.label] = b.label
+            case Join(), Join():
                 self.stands[a.label] = b.label
             case Again(), Again():
                 if self.stands.get(a.label, a.label) is not b.label:
