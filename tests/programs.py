@@ -2219,3 +2219,29 @@ def covariance_of_numbers_alone(np):
         return total + np.sum(m)
 
     return loss
+
+
+@program(lambda draw, n=20: (draw(2), draw(n)), dict(n=31), argnums=(0, 1))
+def states_of_a_class(np):
+    """A simulation whose state is an instance that each turn makes anew."""
+
+    class Body:
+        def __init__(self, at, speed):
+            self.at = at
+            self.speed = speed
+
+        def moved(self, force, step=0.1):
+            speed = self.speed + step * force
+            return Body(self.at + step * speed, speed)
+
+    def loss(start, x):
+        body, last, p = Body(start[0], start[1]), [0.0, 0.0, 0.0], {"a": start, "b": start[1]}
+        for v in x:
+            body = body.moved(v - body.at)
+            if body.at > 1.0:
+                body = Body(2.0 - body.at, -body.speed)
+            last = last[1:] + [np.tanh(body.at + last[0])]
+            p = {key: value - 0.1 * value * v for key, value in p.items()}
+        return body.at * body.speed + sum(last) + np.sum(p["a"] * p["b"])
+
+    return loss

@@ -629,10 +629,10 @@ def through_a_generator(x, w):
     return total
 
 
-def of_another_type(x, w):
+def of_another_length(x, w):
     state = [x[0]]
     for row in x:
-        state = [np.tanh(state[0] * w + row)]
+        state = [np.tanh(state[0] * w + row), *state]
     return state[0].sum()
 
 
@@ -643,7 +643,7 @@ def of_another_type(x, w):
         (filled_by_number, "for t in range(len(x))", "h[t] = np.tanh(x[t] * w).sum(): a place is"),
         (through_a_list, "for row in [*x]", "it goes through a list of which no array is known"),
         (through_a_generator, "for row in x", "turns of a generator alternate with what its"),
-        (of_another_type, "for row in x", "state is another list in each turn"),
+        (of_another_length, "for row in x", "state is another list in each turn"),
     ],
 )
 def test_an_unrolled_loop_is_explained_with_its_statement(function, loop, why):

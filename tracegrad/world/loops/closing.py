@@ -17,7 +17,7 @@ import numpy as np
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add, symbols
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.machine.liveness import live, only_tested
+from tracegrad.machine.liveness import only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
@@ -44,7 +44,9 @@ from tracegrad.world.loops.widened_states import (
     join,
     type_of,
 )
-from tracegrad.world.loops.written_places import Place, reached_from
+from tracegrad.world.loops.written_places import Place
+
+OTHERS_HAVE = "others have an object too that turns make anew"
 
 
 class Closing(Holding):
@@ -63,29 +65,6 @@ class Closing(Holding):
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
-    def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
-        """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
-        new = [place for place in self.places if (place,) not in known]
-        if new:
-            left = self.has_in_next_turn(head, {id(place.holder) for place in new})
-            for place in new:
-                if id(place.holder) not in left:
-                    del self.places[place]
-
-    def has_in_next_turn(self, head: Head, sought: set[int]) -> set[int]:
-        """Which of these objects (ids) the function still has at the beginning of a turn."""
-        world, frame = self.world, head.frame
-        left = {key for key in sought if world.is_outside_id(key)}
-        if left == sought:
-            return left
-        waiting = [*world.written_to()]
-        waiting += [frame.fast[i] for i in live(frame.code)[head.target]]
-        while frame is not None:
-            waiting += [*frame.stack, frame.closure, frame.names, frame.function]
-            frame = frame.back
-            waiting += [] if frame is None else frame.fast
-        return left | reached_from(waiting, world.is_outside, sought - left)
-
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
         self._let_go(head, head.before)
@@ -95,8 +74,8 @@ class Closing(Holding):
         now = self._take_apart(head, self._variables(head))
         if not self._keeps(head, now, head.before):
             return False
-        if not self._are_alone(head):
-            head.why = "others have a dictionary too that turns make anew"
+        if not self._are_alone(head, now):
+            head.why = OTHERS_HAVE
             return False
         changed = {}
         for slot, leaf in now.items():
@@ -111,7 +90,7 @@ class Closing(Holding):
                 head.why = f"others have the array too that {called(head, slot)} becomes"
                 return False
             changed[slot] = leaf
-        if head.follows is not None and len(self.lists.log) > head.logged:
+        if head.follows is not None and self.lists.grow(head):
             return False
         head.next_index = None if head.index is None else self._new_index(head)
         if head.index is not None:
@@ -128,7 +107,7 @@ class Closing(Holding):
         if not known or head.target in self.apart.get(head.frame.code, ()):
             return False
         self._take_apart_known(head, known)
-        if not self._are_alone(head):
+        if not self._are_alone(head, head.before):
             return False
         held = head.before
         head.entering = True
@@ -365,7 +344,7 @@ class Closing(Holding):
 
         Raises `Learned` where that says more than was known.
         """
-        if head.collects or len(self.lists.log) > head.logged:
+        if head.collects or self.lists.grow(head):
             return  # lists to which a first turn appends are known behind it
         now = self._variables(head)
         found: Known = {}
@@ -477,15 +456,18 @@ class Closing(Holding):
         if rows is None:
             head.why = "a turn does not append once to each list"
             return None
-        if self.lists.appends_elsewhere(head):
-            head.why = "a list is appended to that no variable holds"
-            return None
         if not self._returns(head, nodes):
             head.why = "a value is looked at where the function cannot be put back to"
             return None
         self._let_go(head, head.begun)
         now = self._variables(head)
+        if self.lists.appends_elsewhere(head):
+            head.why = "a list is appended to that no variable holds"
+            return None
         if not self._keeps(head, now, head.begun):
+            return None
+        if not self._are_alone(head, now):
+            head.why = OTHERS_HAVE
             return None
         found: dict[Value, tuple[Any, Value]] = {}
         seen: dict[int, Value] = {}

@@ -166,10 +166,15 @@ class Lists(Tails, Filling, Uniforms):
         held = self._held(head)
         return id(items) in held or len(held) >= MOST_KNOWN
 
+    def grow(self, head: Head) -> bool:
+        """Whether a turn appended to a list that was there before."""
+        return any(self._had(head, items) for items, _ in self.log[head.logged :])
+
     def appends_elsewhere(self, head: Head) -> bool:
         """Whether a turn appended to a list that the function has, and no variable of it."""
         appended = {id(items): items for items, _ in self.log[head.logged :]}
         others = {key for key, items in appended.items() if not self._had(head, items)}
+        others -= head.twins.keys()  # which go item by item
         return bool(others) and bool(self.loops.has_in_next_turn(head, others))
 
     def _is_row(self, x: Any, kind: ArrayType) -> bool:

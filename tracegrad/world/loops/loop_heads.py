@@ -85,8 +85,9 @@ class Head:
     seat: Any = None  # the frames where turns begin, over parameters
     goes: Any = None  # the form of what it goes through, where that is of Tensors
     changes: int = 0  # iterators of others that were advanced
-    rebuilt: set[Slot] = field(default_factory=set)  # variables that get a new dictionary
+    rebuilt: set[Slot] = field(default_factory=set)  # variables that get a new object
     twins: dict[int, Slot] = field(default_factory=dict)  # the first variable of each of them
+    apart: list[Any] = field(default_factory=list)  # what they had at first: no other has its id
     barred: str = ""  # what was done last that is in `changes`
     why: str = ""  # what a turn did that stood for no others
     logged: int = 0  # how often lists had been appended to when the turn began

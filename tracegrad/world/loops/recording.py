@@ -222,9 +222,8 @@ class Loops(Closing):
         """Who a Tensor is may be another object in each turn."""
         if all(x is not None for x in operands) and any(map(self.lists.is_item, operands)):
             self._departs("it is asked which object an item of a list is")
-        made_again = any(head.rebuilt for head in self.heads.values())
-        kinds = {Tensor, dict} if made_again else {Tensor}
-        if any(type(x) in kinds for x in operands) and all(x is not None for x in operands):
+        asked = any(type(x) is Tensor or self.goes_item_by_item(x) for x in operands)
+        if asked and all(x is not None for x in operands):
             self.bars("it is asked which object another one is")
 
     def bars(self, what: str) -> None:

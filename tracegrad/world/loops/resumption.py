@@ -30,6 +30,12 @@ from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.prng_keys import Key
 from tracegrad.world.loops.loop_heads import Head
+from tracegrad.world.loops.remade_objects import (
+    is_instance,
+    item_of,
+    maker_of_instances,
+    names_in,
+)
 from tracegrad.world.loops.written_places import Place as Slotted
 from tracegrad.world.row_iterators import Items, Rows
 
@@ -195,6 +201,9 @@ class Keeper:
             return self._of_list(x)
         if kind is dict:
             return OfContainer(x, {key: self.form(item) for key, item in x.items()}, dict)
+        if is_instance(x):
+            forms = {name: self.form(item_of(x, name)) for name in names_in(x) or ()}
+            return OfContainer(x, forms, maker_of_instances(kind))
         if kind is slice:
             items = tuple(map(self.form, (x.start, x.stop, x.step)))
             return x if _all_same(items, (x.start, x.stop, x.step)) else OfContainer(x, items, _cut)

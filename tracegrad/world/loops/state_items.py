@@ -1,22 +1,28 @@
 """What variables hold where turns of a loop begin, item by item: the slots that turns may change.
 
-A tuple, or a key of JAX, goes item by item, and so does a dictionary that each turn makes anew,
-where nobody else has it: what it holds is then that of the next one, and who it is does not matter.
+A tuple, or a key of JAX, goes item by item, and so does a dictionary, a short list or an instance
+that each turn makes anew, where nobody else has it: what it holds is then that of the next one, and
+who it is does not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from codegen.ir import Call, Trait, Value
 from tracegrad.machine.liveness import live
+from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
+from tracegrad.world.loops.remade_objects import item_of, names_in, put_item
 from tracegrad.world.loops.resumption import is_record, items_of, maker_of
 from tracegrad.world.loops.widened_states import Known
 from tracegrad.world.loops.written_places import Place, reached_from
+from tracegrad.world.tensor_places import CELL
+
+DEEPEST = 6  # objects in one another that go item by item
 
 
 class Holding:
@@ -24,6 +30,8 @@ class Holding:
 
     world: Any
     trace: Any
+    lists: Any
+    heads: dict[tuple[int, int], Head]
     places: dict[Place, Any]  # that were written to, with what stood there before
     frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
@@ -49,6 +57,29 @@ class Holding:
             if shown:
                 self.frozen.update(dict.fromkeys((parameter, value, *shown), head))
 
+    def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
+        """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
+        new = [place for place in self.places if (place,) not in known]
+        if new:
+            left = self.has_in_next_turn(head, {id(place.holder) for place in new})
+            for place in new:
+                if id(place.holder) not in left:
+                    del self.places[place]
+
+    def has_in_next_turn(self, head: Head, sought: set[int]) -> set[int]:
+        """Which of these objects (ids) the function still has at the beginning of a turn."""
+        world, frame = self.world, head.frame
+        left = {key for key in sought if world.is_outside_id(key)}
+        if left == sought:
+            return left
+        waiting = [*world.written_to()]
+        waiting += [frame.fast[i] for i in live(frame.code)[head.target]]
+        while frame is not None:
+            waiting += [*frame.stack, frame.closure, frame.names, frame.function]
+            frame = frame.back
+            waiting += [] if frame is None else frame.fast
+        return left | reached_from(waiting, world.is_outside, sought - left)
+
     def _variables(self, head: Head) -> dict[Slot, Leaf]:
         """What the live variables hold where turns begin, and behind them the stack."""
         frame = head.frame
@@ -59,28 +90,47 @@ class Holding:
             self._leaves(head, (i,), frame.fast[i], found)
         for i, x in enumerate(frame.stack):
             self._leaves(head, (~i,), x, found)
-        for place in self.places:
-            self._leaves(head, (place,), place.now(), found)
+        for place in sorted(self.places, key=lambda place: place.kind != CELL):
+            if id(place.holder) not in head.twins:
+                self._leaves(head, (place,), place.now(), found)
+        self._are_theirs(head)
         return found
 
-    def _leaves(self, head: Head, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
-        """Notes an object, and what a tuple or dictionary holds: at (variable, place ...)."""
+    def _are_theirs(self, head: Head) -> None:
+        """Places in objects that go item by item are items of these, and no slots besides."""
+        for place in [*self.places]:
+            if id(place.holder) in head.twins:
+                del self.places[place]
+                head.before.pop((place,), None)
+
+    def _leaves(
+        self,
+        head: Head,
+        slot: Slot,
+        x: Any,
+        found: dict[Slot, Leaf],
+        held: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """Notes an object, and what a tuple or such an object holds: at (variable, place ...).
+
+        What it has held may be known to be something else than what it holds.
+        """
         value = x._traced[1] if self.is_recorded(x) else None
-        if slot in head.rebuilt and type(x) is dict:
-            keys = tuple(x)
-        elif is_record(x) and (items := items_of(x)) and all(map(_is_leaf, items)):
+        keys = names_in(x) if slot in head.rebuilt else None
+        first = None if keys is None else head.twins.setdefault(id(x), slot)
+        if keys is None and is_record(x) and (items := items_of(x)) and all(map(_is_leaf, items)):
             keys = tuple(range(len(items)))
-        else:
+        if keys is None:
             found[slot] = Leaf(x, value)
             return
-        first = head.twins.setdefault(id(x), slot) if type(x) is dict else None
-        shape = type(x), keys, first  # two variables that have one dictionary do so in all turns
+        shape = type(x), keys, first  # two variables that have one object do so in all turns
         found[slot] = Leaf(_SHAPES.setdefault(shape, shape), None)
         for key in keys:
-            self._leaves(head, (*slot, key), _item(x, key), found)
+            item = _item(x, key) if held is None else held[key]
+            self._leaves(head, (*slot, key), item, found)
 
     def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
-        """What variables hold, where dictionaries that a turn made anew go item by item."""
+        """What variables hold, where objects that a turn made anew go item by item."""
         while True:
             new = [slot for slot, leaf in now.items() if self._is_rebuilt(head, slot, leaf)]
             if not new:
@@ -90,80 +140,113 @@ class Holding:
             now = self._variables(head)
 
     def _take_apart_known(self, head: Head, known: Known) -> None:
-        """Before the first turn: dictionaries of which is known that turns make them anew."""
+        """Before the first turn: objects of which is known that turns make them anew."""
         for slot in sorted(known, key=len):
             for size in range(1, len(slot)):
                 leaf = head.before.get(slot[:size])
-                if leaf is None or type(leaf.holder) is not dict or slot[size] not in leaf.holder:
+                if leaf is None or slot[size] not in (names_in(leaf.holder) or ()):
                     continue
-                if self._is_own(leaf.holder):
+                if self._is_own(leaf.holder) and self._held_at_first(head, leaf.holder) is not None:
                     head.rebuilt.add(slot[:size])
                     self._take_apart_before(head, [slot[:size]])
 
     def _is_rebuilt(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
-        """Whether a variable has another dictionary than before, with the same names in it."""
-        if slot not in head.before or type(slot[0]) is not int or on_stack(slot):
+        """Whether a variable has another object than before, with the same names in it."""
+        named = isinstance(slot[0], Place) and slot[0].kind != CELL
+        if slot not in head.before or named or on_stack(slot):
             return False
         one, other = head.before[slot].holder, leaf.holder
-        if one is other or type(one) is not dict or type(other) is not dict:
+        if one is other or type(one) is not type(other) or len(slot) > DEEPEST:
             return False
-        alike = [*one] == [*other] and all(type(key) is str for key in one)
-        return alike and self._is_own(one) and self._is_own(other)
+        alike = names_in(one) is not None and names_in(one) == names_in(other)
+        own = alike and self._is_own(one) and self._is_own(other)
+        return own and self._held_at_first(head, one) is not None
 
-    def _is_own(self, x: dict[str, Any]) -> bool:
-        """Whether a dictionary was made in the run, and is as it was made."""
-        held = any(place.holder is x for place in self.places)
-        return not held and not self.world.is_outside(x) and self.world.original(x) is x
+    def _is_own(self, x: Any) -> bool:
+        """Whether an object was made in the run, and is known as nothing else."""
+        known = self.lists.read_by_number(x) or (type(x) is list and self.lists.stands(x))
+        return not known and not self.world.is_outside(x) and self.world.original(x) is x
+
+    def _held_at_first(self, head: Head, x: Any) -> dict[Any, Any] | None:
+        """What an object held where the first turn began; None where nobody knows.
+
+        What has been written to it since then is nobody's business where it is gone by now.
+        """
+        found = {name: item_of(x, name) for name in names_in(x) or ()}
+        written = False
+        for place, stood in self.places.items():
+            if place.holder is not x:
+                continue
+            name = place.name + len(x) if type(x) is list and place.name < 0 else place.name
+            leaf = head.before.get((place,), Leaf(stood, None))
+            if name not in found or leaf.holder is ABSENT or (place, 0) in head.before:
+                return None
+            written |= leaf.holder is not found[name]
+            found[name] = leaf.holder
+        if written and self.has_in_next_turn(head, {id(x)}):
+            return None
+        return found
 
     def _take_apart_before(self, head: Head, slots: Iterable[Slot]) -> None:
-        """Notes item by item what dictionaries held where the first turn began."""
+        """Notes item by item what objects held where the first turn began."""
         head.twins.clear()
         for slot in slots:
-            self._leaves(head, slot, head.before.pop(slot).holder, head.before)
+            x = head.before.pop(slot).holder
+            head.apart.append(x)
+            self._leaves(head, slot, x, head.before, self._held_at_first(head, x))
+        self._are_theirs(head)
 
-    def _are_alone(self, head: Head) -> bool:
-        """Whether nobody else has the dictionaries that go item by item."""
-        rebuilt = {slot: held(head.frame, slot) for slot in head.rebuilt}
-        if not rebuilt:
+    def goes_item_by_item(self, x: Any) -> bool:
+        """Whether an object may be one that turns make anew."""
+        made_anew = any(head.rebuilt for head in self.heads.values())
+        return made_anew and names_in(x) is not None and not self.world.is_outside(x)
+
+    def _are_alone(self, head: Head, now: Mapping[Slot, Leaf]) -> bool:
+        """Whether nobody else has the objects that go item by item."""
+        if not head.twins:
             return True
-        frame, waiting = head.frame, [*self.world.written_to(), head.frame.closure]
-        known = live(frame.code)[head.target]
-        waiting += [frame.fast[i] for i in known if (i,) not in rebuilt]
-        waiting += frame.stack
+        frame = head.frame
+        waiting = [*self.world.written_to(), frame.closure, *(leaf.holder for leaf in now.values())]
         while (frame := frame.back) is not None:
             waiting += [*frame.stack, frame.closure, frame.names, frame.function, *frame.fast]
-        sought = {id(x) for x in rebuilt.values()}
-        return not reached_from(waiting, self.world.is_outside, sought)
+        cells = {id(s[0].holder) for s in now if isinstance(s[0], Place) and s[0].kind == CELL}
+
+        def is_seen(x: Any) -> bool:
+            return id(x) in cells or self.world.is_outside(x)
+
+        return not reached_from(waiting, is_seen, head.twins)
 
 
 _SHAPES: dict[Any, Any] = {}
-"""What stands for tuples and dictionaries of a class with these places."""
+"""What stands for tuples and such objects of a class with these places."""
 
 
 def _is_leaf(x: Any) -> bool:
     """Whether something may stand in a tuple that turns change."""
-    return type(x) in _LEAVES or (is_record(x) and all(map(_is_leaf, items_of(x))))
+    if type(x) in _LEAVES or names_in(x) is not None:
+        return True
+    return is_record(x) and all(map(_is_leaf, items_of(x)))
 
 
 _LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
 
 
 def with_item(x: Any, places: Slot, item: Any) -> Any:
-    """A tuple or dictionary with an item at a place in it."""
+    """A tuple or such an object with an item at a place in it."""
     if not places:
         return item
     at: Any = places[0]
     now = with_item(_item(x, at), places[1:], item)
-    if type(x) is dict:
-        x[at] = now  # whoever has it has what stands for the same
+    if not is_record(x):
+        put_item(x, at, now)  # whoever has it has what stands for the same
         return x
     items = items_of(x)
     return maker_of(type(x))((*items[:at], now, *items[at + 1 :]))
 
 
 def _item(x: Any, place: Any) -> Any:
-    """What stands at a place in a dictionary, a tuple or a key."""
-    return x[place] if type(x) is dict else items_of(x)[place]
+    """What stands at a place in such an object, a tuple or a key."""
+    return items_of(x)[place] if is_record(x) else item_of(x, place)
 
 
 def called(head: Head, slot: Slot) -> str:
