@@ -70,6 +70,36 @@ def nested(x, w):
     return s.sum()
 
 
+def summed(x, w):
+    h = w * 0.0
+    s = 0.0
+    for t in range(len(x)):
+        h = np.tanh(h * w + x[t])
+        s = s + (h * h).sum()
+    return s
+
+
+def summed_around(x, w):
+    h = w * 0.0
+    s = 0.0
+    for t in range(len(x)):
+        for _ in range(9):
+            h = np.tanh(h * w + 0.1 * x[t])
+        s = s + (h * h).sum()
+    return s
+
+
+def summed_around_while(x, w):
+    h = w * 0.0
+    s = 0.0
+    for t in range(len(x)):
+        while (h * h).sum() < 3.0:
+            h = 1.5 * h + np.tanh(h * w + 0.1 + 0.1 * x[t])
+        h = 0.1 * h
+        s = s + (h * h).sum()
+    return s
+
+
 def said_by(source):
     """The header as one line."""
     return " ".join(line.strip("# ") for line in source.splitlines() if line.startswith("#"))
@@ -81,9 +111,10 @@ def value_of(function, x, w):
 
 CASES = [(recurrent, 0), (gated, 1200), (collected, 200), (settled, 0)]
 CASES += [(left, 300), (either, 100), (nested, 1200)]
+CASES += [(f, 0) for f in (collected, summed, summed_around, summed_around_while)]
 
 
-@pytest.mark.parametrize(("function", "budget"), CASES, ids=[f.__name__ for f, _ in CASES])
+@pytest.mark.parametrize(("function", "budget"), CASES, ids=[f"{f.__name__}-{n}" for f, n in CASES])
 def test_no_bit_changes(function, budget):
     random = np.random.default_rng(2)
     bounded = tg.value_and_grad(tg.checkpoint(function, max_bytes=budget), argnums=(0, 1))

@@ -49,8 +49,11 @@ class Schedule:
         return total
 
 
-def schedule_of(turns: int, places: int, each: int) -> Schedule:
-    """The schedule of the fewest runs within so many places, or else that of the fewest places."""
+def schedule_of(turns: int, places: int, each: int, in_parts: bool = True) -> Schedule:
+    """The schedule of the fewest runs within so many places, or else that of the fewest places.
+
+    Segments have parts only where they may be `in_parts`.
+    """
 
     def holding(schedules: Callable[[int], Schedule], numbers: range) -> Schedule | None:
         """The first one with room for all turns; those after it have more."""
@@ -60,7 +63,7 @@ def schedule_of(turns: int, places: int, each: int) -> Schedule:
     enough = range(each, each + turns + 1)
     whole = holding(lambda n: Schedule(n, each), enough)
     assert whole is not None
-    if whole.places <= places:
+    if whole.places <= places or not in_parts:
         return whole
     full = holding(lambda n: Schedule(n, each, n - each + 1, 1), enough)
     assert full is not None

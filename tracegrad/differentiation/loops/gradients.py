@@ -15,7 +15,7 @@ loop over the rest. Order and bits are those of the same loop walked by the tape
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -54,7 +54,7 @@ from tracegrad.differentiation.loops.recomputation import made_again, released
 from tracegrad.differentiation.loops.residual_reads import Number, Reading
 from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, made_by
 from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
-from tracegrad.differentiation.loops.segments import Segments, has_budgets
+from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
 from tracegrad.differentiation.reverse_mode import Reverse, moves
 from tracegrad.differentiation.ways_back import Then, Unjoined
 from tracegrad.ops.elementwise.ufuncs import add, greater
@@ -116,10 +116,12 @@ def numbered_gradients(
     if has_budgets(graph):  # now it is known what turns keep
         if writer.joins:
             raise Unjoined(None, "what turns keep has a budget")
-        segments = Segments(graph, writer.facts)
-        graph = segments.graph
-        writer = _Writer(graph, wanted, seeds, segments.again, segments.over)
-        whole = writer.whole()
+        for parts in (True, False):  # where neither has gradients, loops keep all their turns
+            cut = Segments(graph, writer.facts, parts)
+            in_segments = _Writer(cut.graph, wanted, seeds, cut.again, cut.over)
+            with suppress(Unrollable):
+                whole, writer = in_segments.whole(), in_segments
+                break
     several = [len(list(ends(block))) for block in writer.ends.values()]
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
@@ -155,7 +157,8 @@ class _Writer(Reading, Telling, Listing, InTurns):
     def whole(self) -> Graph:
         paths: list[tuple[Block, Path]] = []
         self._collect(self.graph.block, (), [], {}, paths)
-        self.around = -(FEW_AROUND + MOST_AROUND * len(self.facts)) * len(paths)
+        looks = times_looked_at(self.facts.values(), self.segments)
+        self.around = -(FEW_AROUND + MOST_AROUND * looks) * len(paths)
         for number, (end, path) in enumerate(paths):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
                 if self.seeds is None:
@@ -666,7 +669,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             turn = turn.with_nodes(self._by_rows(counted, count, parameters, mine, after))
         first, before = self._written(count + (begin - 1)), self._number(begin - 1)
         if count.minus is not None:  # the user's numbers
-            first = self._written(Number(count.value, -1))
+            first = self._written(Number(count.value, count.plus - 1))
             before = self._written(Number(count.minus, -1))
         arguments = tuple(mine[v] for v in keys)
         counter = Counter(index, first, before, -1)

@@ -13,7 +13,7 @@ After A. Griewank and A. Walther, "Algorithm 799: revolve" (2000).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from codegen.array_bytes import bytes_of, bytes_text
@@ -45,6 +45,8 @@ from tracegrad.ops.python_lists import least, most
 
 FEWEST = 4
 """Loops of fewer turns keep them all."""
+LOOKS = 8
+"""How often the backward of a loop over segments may be written to see what it leads to."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,18 @@ class Segments:
     """The segments of a graph's loops.
 
     `facts` say what turns keep where they keep all that is read. `again` are the labels of loops
-    that are gone through once more, `over` those of loops over their segments.
+    that are gone through once more, `over` those of loops over their segments. Without `parts` no
+    segment has parts, even if more than the budget is kept then.
     """
 
-    def __init__(self, graph: Graph, facts: Mapping[object, Facts]) -> None:
+    def __init__(self, graph: Graph, facts: Mapping[object, Facts], parts: bool) -> None:
         self.again: set[object] = set()
         self.over: set[object] = set()
         self.said: list[str] = []
         self.sizes: Sizes = graph.sizes
         self.old = graph
         self.facts = facts
+        self.parts = parts
         block = self._cut(graph.block, ())
         about = "\n".join([graph.about, *dict.fromkeys(self.said)]) if graph.about else ""
         self.graph = graph.with_block(block).replace(about=about)
@@ -120,13 +124,14 @@ class Segments:
         read = [p for p in loop.parameters if self._is_read(loop, p)]
         carry, turn, spared = self._bytes(read), self._kept(kept), int(is_of_states(kept))
         if carry is None or turn is None:
-            return Plan(schedule_of(turns, 0, 1), turns, 0, spared)
+            return Plan(schedule_of(turns, 0, 1, self.parts), turns, 0, spared)
         if turns * turn <= budget:
             return None
         carry = max(carry, 1)
         first = dict(zip(loop.parameters, loop.arguments, strict=True))
         given = int(all(first[p] in self.old.inputs for p in read))  # which is not ours
-        schedule = schedule_of(turns, budget // carry + given, max(-(-turn // carry), 1))
+        places, each = budget // carry + given, max(-(-turn // carry), 1)
+        schedule = schedule_of(turns, places, each, self.parts)
         taken = (schedule.places - given) * carry
         return Plan(schedule, turns, taken, spared) if taken < turns * turn else None
 
@@ -296,6 +301,11 @@ class Segments:
         names, arguments = (*outer.values(), length), (*loop.arguments, one)
         turn = Block((inner,))
         return [*builder.nodes, Loop(label, names, arguments, (turn,), None, loop.origin)]
+
+
+def times_looked_at(facts: Iterable[Facts], over: Set[object]) -> int:
+    """How often loops may be looked at: of those in segments several times by each loop `over`."""
+    return sum(LOOKS ** sum(f.loop.label in over for f in one.around) for one in facts)
 
 
 def has_budgets(graph: Graph) -> bool:
