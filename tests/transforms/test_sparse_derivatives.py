@@ -577,6 +577,8 @@ def test_loops_stay_loops():
 
 def test_a_loop_of_many_steps_is_dense(monkeypatch):
     monkeypatch.setattr("tracegrad.transforms.sparsity.MOST_STEPS", 50)
+    assert "not known" not in agree(filled_by_neighbours, LONG).explain().splitlines()[0]
+    monkeypatch.setattr("tracegrad.transforms.sparsity.STEPS_PER_COLUMN", 1)
     assert "not known" in agree(filled_by_neighbours, LONG).explain().splitlines()[0]
 
 

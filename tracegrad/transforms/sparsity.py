@@ -42,6 +42,8 @@ from tracegrad.tracing.path_tree import outcome_key
 
 MOST_STEPS = 20_000
 """After so many operations the pattern of a function with loops is taken for dense."""
+STEPS_PER_COLUMN = 100
+"""Or after so many for each column, of which each has a product where the pattern is dense."""
 
 Sets = Any
 """A `scipy.sparse.csr_array` with a row for each element, a column for each one of the inputs."""
@@ -167,6 +169,7 @@ class _Walker:
         self.values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
         lengths_of = [int(np.prod(np.shape(self.values[source])[1:])) for source in sources]
         self.width = sum(lengths_of)
+        self.most_steps = max(MOST_STEPS, STEPS_PER_COLUMN * self.width)
         self.sets: dict[Value, Any] = {}
         for source, length_of, end in zip(sources, lengths_of, accumulate(lengths_of), strict=True):
             shape = (length_of, self.width)
@@ -345,7 +348,7 @@ class _Walker:
         if all(sets is None for sets in given) and call.op is not new_list:
             return
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > self.most_steps:
             raise _Unknown
         made: list[Any] | None
         if call.op in _ON_LISTS:
