@@ -2335,8 +2335,10 @@ def flatnonzero(x: Any) -> Any:
     tensor([1, 2])
     """
 
-def flatten(x: Any, order: str = "C") -> Any:
-    """`x` with one axis, in memory of its own.
+def flatten(
+    x: Any, start_dim: builtins.int | str = 0, end_dim: builtins.int = -1, order: str = "C"
+) -> Any:
+    """`x` with one axis for those from `start_dim` to `end_dim`, in memory of its own.
 
     >>> import tracegrad as tg
     >>> tg.flatten(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))

@@ -345,6 +345,20 @@ def test_without_arguments_there_is_no_derivative(transform):
         transform(lambda: 1.0)()
 
 
+class Frame:
+    """As the frames of pandas and others: they compare element by element, and have no hash."""
+
+    __hash__ = None
+
+    def to_numpy(self):
+        return np.ones(3)
+
+
+def test_a_data_frame_is_refused_with_what_to_pass():
+    with pytest.raises(ArgumentError, match=r"x is a Frame, .* pass x.to_numpy\(\)"):
+        tg.grad(lambda w, x: np.sum(w * x))(np.ones(3), Frame())
+
+
 # -- copies -------------------------------------------------------------------------------------
 
 

@@ -1415,6 +1415,10 @@ def test_page_backward_source() -> None:
     text = tg.backward_source(tg.tanh(x).sum())
     assert "def backward(" in text
     assert "import tracegrad" not in text
+    loss = tg.tanh(x).sum()
+    loss.backward()
+    with pytest.raises(tg.errors.GradientError, match=r"Ask before backward\(\)"):
+        tg.backward_source(loss)
 
 
 def test_page_errors() -> None:

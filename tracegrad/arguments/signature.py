@@ -338,9 +338,11 @@ def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple
     try:
         hash(parts_of(value) if type(value) is slice else value)
     except TypeError:
+        remedy = "pass its arrays, or give it __hash__ and __eq__"
+        if hasattr(value, "to_numpy"):  # data frames
+            remedy = f"pass {text}.to_numpy()"
         raise ArgumentError(
-            f"argument {text} is a {type(value).__name__}, {wrong}: pass its arrays, or give it "
-            "__hash__ and __eq__"
+            f"argument {text} is a {type(value).__name__}, {wrong}: {remedy}"
         ) from None
     kind: Any = type(value)
     return ("static", kind, as_key(value))

@@ -538,7 +538,13 @@ def backward_source(tensor: Tensor) -> str:
     >>> print(tg.backward_source((x * x).sum()).splitlines()[-1].strip())
     return (x0_bar,)
     """
-    nodes = gather([tensor])
+    try:
+        nodes = gather([tensor])
+    except GradientError as error:
+        raise GradientError(
+            "tg.backward_source has nothing to show: backward() has freed the graph. Ask before "
+            "backward(), or call backward(retain_graph=True)"
+        ) from error
     steps, tape = steps_of(nodes), Tape(nodes)
     for node in nodes:
         if node.op.opaque:

@@ -760,8 +760,10 @@ class Tensor:
         """The elements of a Tensor, row after row, as a vector that is read and written by index."""
     @flat.setter
     def flat(self, value: Any) -> None: ...
-    def flatten(self, order: str = "C") -> Any:
-        """`x` with one axis, in memory of its own."""
+    def flatten(
+        self, start_dim: builtins.int | str = 0, end_dim: builtins.int = -1, order: str = "C"
+    ) -> Any:
+        """`x` with one axis for those from `start_dim` to `end_dim`, in memory of its own."""
     def flip(self, axis: Any = None) -> Tensor:
         """`x` with the order along these axes reversed (all axes by default)."""
     def fliplr(self) -> Tensor:

@@ -193,7 +193,9 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
     leaves = []
     for position in transform.positions:
         if not -count <= position < count:
-            raise ArgumentError(f"argnums={position}: the function has {count} arguments")
+            raise ArgumentError(
+                f"argnums={position}: the function has {count} argument{'s' * (count != 1)}"
+            )
         parameter = position % count
         if position < 0 and arguments.keywords[parameter] is not None:
             raise ArgumentError(
@@ -279,7 +281,9 @@ def donated_in(arguments: Arguments, transform: Transform) -> list[Leaf]:
     count = len(arguments.parameters)
     for position in transform.placement.donated:
         if not -count <= position < count:
-            raise ArgumentError(f"donate_argnums={position}: the function has {count} arguments")
+            raise ArgumentError(
+                f"donate_argnums={position}: the function has {count} argument{'s' * (count != 1)}"
+            )
     donated = {position % count for position in transform.placement.donated}
     arrays = [leaf for leaf in arguments.leaves if leaf.kind[0] == "array"]
     return [leaf for leaf in arrays if leaf.parameter in donated]

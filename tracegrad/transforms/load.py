@@ -193,7 +193,9 @@ def module_of(file: Path) -> ModuleType:
 def _imported(file: Path, name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.exists():
-        raise ArgumentError(f"{file} is no Python file that can be read")
+        raise ArgumentError(
+            f"{file} is no Python file that can be read: tg.load reads files that .export wrote"
+        )
     module = importlib.util.module_from_spec(spec)
     before = sys.path[:]
     sys.path.insert(0, str(file.resolve().parent))

@@ -33,6 +33,13 @@ def name_of_class(x: Any) -> str:
     return f"{type(x).__module__}.{type(x).__name__}"
 
 
+def read_by_c(text: str, x: Any) -> str:
+    """What a run reads or changes where C code has an object that tracegrad does not know."""
+    if isinstance(x, np.random.Generator | np.random.RandomState):
+        return f"{text}, a random generator of NumPy's, for which there is tg.random.Generator"
+    return f"{text}, a {name_of_class(x)}, which C code reads"
+
+
 def is_library(callee: Any) -> bool:
     if isinstance(callee, np.ufunc):
         return True

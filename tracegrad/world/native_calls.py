@@ -31,7 +31,7 @@ from tracegrad.world.callable_names import (
     is_library,
     module_of,
     name_of_callable,
-    name_of_class,
+    read_by_c,
     text_of_key,
 )
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
@@ -312,7 +312,7 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         enter_held(world, callee)
     else:
         if _holds_state(world, callee):
-            world.effect(f"{world.text_of(callee)}, a {name_of_class(callee)}, which C code reads")
+            world.effect(read_by_c(world.text_of(callee), callee))
             world.runs_unseen(callee, ())
         called_back = _called_back(world, operands, keywords)
         if module.startswith("numpy") and not isinstance(callee, np.vectorize):
@@ -404,7 +404,7 @@ def _draw(world: World, callee: Any, operands: Operands, keywords: Keywords) -> 
 def _generator_of(world: World, operands: Operands) -> str:
     """A generator, as the user would say it."""
     if operands and any(operands[0] is x for x in native_tables.GLOBAL_GENERATORS):
-        return "the global random state"
+        return "the global random state, for which there is tg.random"
     return world.text_of(operands[0]) if operands and world.is_outside(operands[0]) else ""
 
 

@@ -20,7 +20,7 @@ from tracegrad.values.dispatch import NUMERIC
 from tracegrad.values.prng_keys import is_key
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
-from tracegrad.world.callable_names import name_of_class
+from tracegrad.world.callable_names import read_by_c
 from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.guards import (
     ATTRIBUTE,
@@ -110,7 +110,7 @@ def _contents(world: World, x: Any, kind: type) -> Any:
         world.guard(STATE_OF, x, None, bytes(x), world.text_of(x))
         return x
     if not (is_mutable(kind) or _is_inert(x)):
-        world.effect(f"{world.text_of(x)}, a {name_of_class(x)}, which C code reads")
+        world.effect(read_by_c(world.text_of(x), x))
         world.runs_unseen(x, ())
     return x
 

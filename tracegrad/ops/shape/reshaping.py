@@ -332,9 +332,18 @@ def _refuse_other_order(x: Any, order: str) -> None:
         np.array(array, copy=False, order=order)  # type: ignore[call-overload]
 
 
-def flatten(x: Any, order: str = "C") -> Any:
-    """`x` with one axis, in memory of its own."""
-    return copy_of(ravel(x, order))
+def flatten(x: Any, start_dim: int | str = 0, end_dim: int = -1, order: str = "C") -> Any:
+    """`x` with one axis for those from `start_dim` to `end_dim`, in memory of its own."""
+    if isinstance(start_dim, str):  # as NumPy has it: x.flatten("F")
+        return copy_of(ravel(x, start_dim))
+    count = ndim_of(x)
+    if start_dim in (0, -count) and end_dim in (-1, count - 1):
+        return copy_of(ravel(x, order))
+    first, last = (one_axis(axis, count) for axis in (start_dim, end_dim))
+    if last < first:
+        raise ArgumentError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
+    shape = shape_of(x)
+    return copy_of(reshape(x, (*shape[:first], -1, *shape[last + 1 :]), order=order))
 
 
 def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
