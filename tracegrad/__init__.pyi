@@ -6161,10 +6161,12 @@ def trace(
     """
 
 @overload
-def transpose(x: Tensor, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor: ...
+def transpose(x: Tensor, axes: Any = None, *other: builtins.int) -> Tensor: ...
 @overload
-def transpose(x: Any, *order: Any, axes: Sequence[builtins.int] | None = None) -> Any:
+def transpose(x: Any, axes: Any = None, *other: builtins.int) -> Any:
     """`x` with its axes in another order (reversed when none is given).
+
+    ``transpose(x, 0, 1)`` exchanges these two, as PyTorch has it.
 
     >>> import tracegrad as tg
     >>> tg.transpose(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))

@@ -64,6 +64,36 @@ METHODS = {
     "select": (lambda x: x.select(1, -1), lambda x: x[:, -1]),
     "swapdims": (lambda x: x.swapdims(0, 1), lambda x: x.T),
     "tensor_split": (lambda x: x.tensor_split(3, dim=1), lambda x: np.array_split(x, 3, axis=1)),
+    "scatter_add_of_more": (
+        lambda x: x.scatter_add(0, PLACES[:1], x),
+        lambda x: x + x[0] * (np.arange(3)[:, None] == PLACES[:1]),
+    ),
+    "flatten": (lambda x: x[None].flatten(1), lambda x: x.reshape(1, 12)),
+    "flatten_some": (lambda x: x[None].flatten(0, 1), lambda x: x.reshape(3, 4)),
+    "flatten_in_order": (lambda x: x.flatten("F"), lambda x: x.flatten("F")),
+    "index_add": (
+        lambda x: x.index_add(1, [0, 0, 2, 1], x, alpha=2),
+        lambda x: x + 2 * np.stack([x[:, 0] + x[:, 1], x[:, 3], x[:, 2], 0 * x[:, 0]], axis=1),
+    ),
+    "norm_of_a_matrix": (lambda x: x.norm(1), lambda x: np.abs(x).sum()),
+    "norm_of_a_matrix_2": (lambda x: x.norm(2), lambda x: np.sqrt((x * x).sum())),
+    "norm_of_rows": (lambda x: x.norm(p=3, dim=1), lambda x: (np.abs(x) ** 3).sum(1) ** (1 / 3)),
+    "norm_over_two_axes": (
+        lambda x: x[None].norm(1, dim=(1, 2), keepdim=True),
+        lambda x: np.abs(x).sum().reshape(1, 1, 1),
+    ),
+    "nuclear_norm": (lambda x: x.norm("nuc"), lambda x: np.linalg.norm(x, "nuc")),
+    "permute": (lambda x: x[None].permute(2, 0, 1), lambda x: x[None].transpose(2, 0, 1)),
+    "split_size": (lambda x: x.split(3, dim=1), lambda x: (x[:, :3], x[:, 3:])),
+    "split_sizes": (lambda x: x.split([1, 2]), lambda x: (x[:1], x[1:])),
+    "transpose_two": (lambda x: x.transpose(0, 1), lambda x: x.T),
+    "transpose_two_of_three": (
+        lambda x: x[None].transpose(-1, 1),
+        lambda x: np.swapaxes(x[None], 1, 2),
+    ),
+    "transpose_in_order": (lambda x: x[None].transpose((2, 0, 1)), lambda x: x.T[:, None]),
+    "nonzero": (lambda x: x.nonzero(), np.nonzero),
+    "argwhere": (lambda x: x.argwhere(), np.argwhere),
     "topk": (
         lambda x: tuple(x.topk(2)),
         lambda x: (np.take_along_axis(x, ORDER[:, :2], 1), ORDER[:, :2]),
@@ -178,3 +208,24 @@ def test_sinc_in_place():
     x = tg.tensor([0.25, 2.0])
     expected = np.sinc(x.numpy())
     assert x.sinc_() is x and np.array_equal(x.numpy(), expected)
+
+
+def test_what_numpy_and_pytorch_mean_otherwise_is_refused_of_tensors_and_numpys_of_arrays():
+    x = tg.tensor(X, requires_grad=True)
+    for call in (lambda: x.repeat(2), lambda: x.repeat(2, 1)):
+        with pytest.raises(tg.errors.ArgumentError, match=r"repeat_interleave.*tile"):
+            call()
+    assert x.repeat(2, axis=1).shape == (3, 8)
+    for call in (lambda: x.split([1, 1]), lambda: x.squeeze(0)):
+        with pytest.raises(tg.errors.ShapeError, match=r"split|squeeze"):
+            call()
+    f = tg.value_and_grad(lambda a: np.sum(a.transpose(0, 1) * X) + np.sum(a.repeat(2, 0)))
+    for _ in range(2):
+        value, gradient = f(X)
+        assert_close(value, np.sum(X * X) + 2 * X.sum(), 1e-12)
+        assert_close(gradient, X + 2, 1e-12)
+    tg.config.compile = False
+    try:
+        assert_close(f(X)[1], X + 2, 1e-12)
+    finally:
+        tg.config.compile = True

@@ -15,7 +15,7 @@ from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.elementwise.python_numbers import as_python_number
 from tracegrad.ops.linear_algebra import contractions
 from tracegrad.ops.record import TABLE, OpRecord
-from tracegrad.ops.shape import indexing, reshaping, selection
+from tracegrad.ops.shape import indexing, joining, reshaping, selection
 from tracegrad.ops.shape.creation import full_like, shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
@@ -165,8 +165,8 @@ Staged.__getitem__ = Lane.__getitem__ = Repeated.__getitem__ = indexing.getitem 
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
     "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
-    "nonzero", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
-    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
+    "nonzero", "prod", "ptp", "put", "ravel", "reshape", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "var",
 )
 """ndarray's methods: functions of the namespace under their own names."""
@@ -178,13 +178,13 @@ PYTORCH = (
     "cov", "cross", "cummax", "cummin", "diag", "diagflat", "diff", "dsplit", "exp", "exp2",
     "expm1", "fix", "flip", "fliplr", "flipud", "float_power", "floor", "floor_divide", "fmax",
     "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "histogram", "hsplit", "hypot",
-    "index_add", "inner", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "inner", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
     "isreal", "kron", "lcm", "ldexp", "less", "less_equal", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
     "logical_xor", "logsumexp", "matmul", "maximum", "median", "minimum", "moveaxis", "nan_to_num",
-    "nanmean", "nanmedian", "nanquantile", "nansum", "nextafter", "norm", "not_equal", "outer",
+    "nanmean", "nanmedian", "nanquantile", "nansum", "nextafter", "not_equal", "outer",
     "positive", "quantile", "reciprocal", "relu", "remainder", "roll", "rot90", "sigmoid", "sign",
-    "signbit", "sin", "sinc", "sinh", "softmax", "split", "sqrt", "square", "tan", "tanh", "tile",
+    "signbit", "sin", "sinc", "sinh", "softmax", "sqrt", "square", "tan", "tanh", "tile",
     "tril", "triu", "true_divide", "trunc", "unique", "unstack", "vdot", "vsplit",
 )
 # fmt: on
@@ -217,7 +217,6 @@ RENAMED = {
     "ne": "not_equal",
     "neg": "negative",
     "negative": "negative",
-    "permute": "transpose",
     "pow": "power",
     "rad2deg": "rad2deg",
     "sub": "subtract",
@@ -264,6 +263,32 @@ def _t(x: Tensor) -> Any:
     if x.ndim > 2:
         raise ArgumentError(f"t(): a Tensor with {x.ndim} axes is no matrix: write x.mT or x.T")
     return reshaping.transpose(x)
+
+
+def _transpose(x: Tensor, *axes: Any) -> Any:
+    """Two axes exchanged, as PyTorch has it; the axes in the order of a tuple; reversed without.
+
+    Of arrays, in functions that are called with these, several numbers are an order as well.
+    """
+    if len(axes) == 2 and not behaves_as_array(x):
+        return reshaping.swapaxes(x, *axes)
+    return _permute(x, *axes)
+
+
+def _permute(x: Tensor, *dims: Any) -> Any:
+    """The axes in this order, given as several numbers or as a tuple."""
+    return reshaping.transpose(x, dims[0] if len(dims) == 1 else dims)
+
+
+def _repeat(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's `repeat`: of arrays, or with ``axis=``; PyTorch's is `tile`."""
+    if not (behaves_as_array(x) or "axis" in kwargs or "repeats" in kwargs):
+        shown = ", ".join(map(repr, args))
+        raise ArgumentError(
+            f"repeat({shown}): NumPy repeats each element and PyTorch the whole Tensor: write "
+            "x.repeat_interleave(...) for the one and x.tile(...) for the other"
+        )
+    return joining.repeat(x, *args, **kwargs)
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:
@@ -350,11 +375,14 @@ OWN: dict[str, Any] = {
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
     "partition": _partition,
+    "permute": method_of_numpy("transpose", _permute),
+    "repeat": method_of_numpy("repeat", _repeat),
     "real": property(_real, lambda x, value: ew.real(x).fill(value)),
     "size": property(_size),
     "sort": _sort,
     "strides": property(_strides),
     "t": _t,
+    "transpose": method_of_numpy("transpose", _transpose),
     "tobytes": lambda x, order="C": x.__array__().tobytes(order),
     "view": _view,
 }

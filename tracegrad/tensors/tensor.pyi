@@ -42,6 +42,8 @@ class Tensor:
     def T(self) -> Tensor:
         """`x` with its axes in another order (reversed when none is given).
 
+        ``transpose(x, 0, 1)`` exchanges these two, as PyTorch has it.
+
         >>> import tracegrad as tg
         >>> tg.transpose(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
         tensor([[1., 3.],
@@ -923,8 +925,11 @@ class Tensor:
         """The imaginary part; of a number of Python's such a number."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index_add(self, key: Any, value: Any) -> Any:
-        """`x` with `value` added at ``x[key]`` as a new array, once for each time a place is named."""
+    def index_add(self, dim: builtins.int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+        """`x` with the places of `source` along `dim` added at those that a vector says.
+
+        `tg.index_add` takes an index of any kind: ``tg.index_add(x, key, value)``.
+        """
     def index_select(self, dim: builtins.int, index: Any) -> Tensor:
         """The places along `dim` whose numbers stand in a vector."""
     def inner(self, b: Any) -> Tensor:
@@ -1352,13 +1357,19 @@ class Tensor:
         """`nextafter`, in place."""
     def nonzero(self) -> tuple[Any, ...]:
         """The indices of the elements that are not 0: a tuple with an array for each axis."""
-    def norm(self, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Any:
-        """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two.
+    def norm(
+        self,
+        p: Any = None,
+        dim: Any = None,
+        keepdim: builtins.bool = False,
+        *,
+        axis: Any = None,
+        keepdims: builtins.bool = False,
+    ) -> Tensor:
+        """The p-norm of all elements, or of those along `dim`: the root of the sum of squares, with 2.
 
-        ord
-            Of vectors: any number, `inf`, `-inf`, 0 (how many elements are not 0). Of matrices: "fro",
-            "nuc" (the sum of singular values), 2 and -2 (the largest, the smallest one), 1, -1, `inf`,
-            `-inf`. Without it the root of the sum of squares.
+        PyTorch's: that of a matrix as well, of which `tg.linalg.norm` gives the norm as an operator.
+        ``p="nuc"`` is the sum of the singular values.
         """
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
         """Draws of this mean and standard deviation."""
@@ -1381,8 +1392,8 @@ class Tensor:
         self, kth: Any, axis: builtins.int | None = -1, kind: Any = None, order: None = None
     ) -> Tensor:
         """Parted at `kth` along an axis; in functions of arrays written in place, as NumPy's."""
-    def permute(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
-        """`x` with its axes in another order (reversed when none is given)."""
+    def permute(self, *dims: Any) -> Tensor:
+        """The axes in this order, given as several numbers or as a tuple."""
     def positive(self, /) -> Tensor:
         """The same values, ``+x``.
 
@@ -1476,12 +1487,8 @@ class Tensor:
         """
     def remainder_(self, b: Any, /) -> Tensor:
         """`remainder`, in place."""
-    def repeat(self, repeats: Any, axis: Any = None) -> Tensor:
-        """`x` with each element (each slice along `axis`) so many times in a row.
-
-        repeats
-            One number for all, or a sequence with a number for each.
-        """
+    def repeat(self, *args: Any, **kwargs: Any) -> Tensor:
+        """NumPy's `repeat`: of arrays, or with ``axis=``; PyTorch's is `tile`."""
     def repeat_interleave(self, repeats: Any, dim: builtins.int | None = None) -> Tensor:
         """`tg.repeat`: each element so many times in a row."""
     @property
@@ -1591,8 +1598,12 @@ class Tensor:
         """The elements in order along an axis; in functions of arrays written in place, as NumPy's."""
     def spacing_(self, /) -> Tensor:
         """`spacing`, in place."""
-    def split(self, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
-        """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
+    def split(self, split_size: Any, dim: builtins.int = 0) -> tuple[Any, ...]:
+        """Parts along `dim`, each of so many places (the last may have less), or of these lengths.
+
+        PyTorch's ``split``, and not NumPy's, which arrays have as a function alone: `tg.split` takes
+        the number of parts, or where they begin.
+        """
     def sqrt(self, /) -> Tensor:
         """The square roots that are not negative.
 
@@ -1726,8 +1737,11 @@ class Tensor:
         out: None = None,
     ) -> Tensor:
         """The sum of a diagonal of the matrices along two axes."""
-    def transpose(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
-        """`x` with its axes in another order (reversed when none is given)."""
+    def transpose(self, *axes: Any) -> Tensor:
+        """Two axes exchanged, as PyTorch has it; the axes in the order of a tuple; reversed without.
+
+        Of arrays, in functions that are called with these, several numbers are an order as well.
+        """
     def tril(self, k: builtins.int = 0) -> Tensor:
         """The matrices along the last two axes with zeros above the k-th diagonal."""
     def triu(self, k: builtins.int = 0) -> Tensor:

@@ -1,4 +1,4 @@
-"""Methods of Tensors that PyTorch has and NumPy has no name for.
+"""Methods of Tensors that PyTorch has and NumPy's arrays have not.
 
 Each is a few functions of the namespace under PyTorch's name and arguments (`dim`, `keepdim`).
 Where PyTorch gives values and indices together (``sort``, ``max``), the method gives the values, as
@@ -8,11 +8,13 @@ the function of that name does; ``topk`` alone has no such function and gives bo
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from operator import index as as_int
 from typing import Any, NamedTuple
 
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.linear_algebra import matrix_norms, vector_norms
 from tracegrad.ops.shape.joining import array_split, split
 from tracegrad.ops.shape.reshaping import length_of, one_axis
 from tracegrad.ops.shape.selection import add_along
@@ -60,6 +62,28 @@ def _product(name: str, of_x: int, of_other: int) -> Callable[[Any, Any], Any]:
     return method
 
 
+def norm(
+    x: Any,
+    p: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """The p-norm of all elements, or of those along `dim`: the root of the sum of squares, with 2.
+
+    PyTorch's: that of a matrix as well, of which `tg.linalg.norm` gives the norm as an operator.
+    ``p="nuc"`` is the sum of the singular values.
+    """
+    axis, keepdims = dim if axis is None else axis, keepdim or keepdims
+    if p is None or p == "fro":
+        p = 2
+    if p == "nuc":
+        return matrix_norms.norm(x, p, axis=axis, keepdims=keepdims)
+    return vector_norms.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
+
+
 def lerp(x: Any, end: Any, weight: Any) -> Any:
     """From `x` to `end` by the part `weight`."""
     return x + weight * (end - x)
@@ -92,6 +116,25 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most so many parts along `dim`, all but the last of one length."""
     length = length_of(x, one_axis(dim, ndim_of(x)))
     each = max(1, -(-length // as_int(chunks)))
+    return split(x, list(range(each, length, each)), dim)
+
+
+def split_into(x: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Parts along `dim`, each of so many places (the last may have less), or of these lengths.
+
+    PyTorch's ``split``, and not NumPy's, which arrays have as a function alone: `tg.split` takes
+    the number of parts, or where they begin.
+    """
+    dim = one_axis(dim, ndim_of(x))
+    length = length_of(x, dim)
+    if isinstance(split_size, tuple | list):
+        sizes = [as_int(n) for n in split_size]
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise ShapeError(f"split: lengths of {sizes} do not sum to {length}, that of the axis")
+        return split(x, list(accumulate(sizes))[:-1], dim)
+    each = as_int(split_size)
+    if each <= 0:
+        raise ArgumentError(f"split: parts of {each} places")
     return split(x, list(range(each, length, each)), dim)
 
 
@@ -135,8 +178,19 @@ def _as_far_as(x: Any, index: Any, dim: int) -> Any:
 
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """`x` with each element of `src` added at the place along `dim` that `index` says."""
+    src = src[tuple([slice(0, n) for n in shape_of(index)])]
     added = add_along(src, x, index, one_axis(dim, ndim_of(x)))
     return x + added
+
+
+def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """`x` with the places of `source` along `dim` added at those that a vector says.
+
+    `tg.index_add` takes an index of any kind: ``tg.index_add(x, key, value)``.
+    """
+    places = (*[slice(None)] * one_axis(dim, ndim_of(x)), index)
+    one = isinstance(alpha, int) and alpha == 1
+    return ns.index_add(x, places, source if one else alpha * source)
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
@@ -214,6 +268,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "expand_as": expand_as,
     "frac": frac,
     "gather": gather,
+    "index_add": index_add,
     "index_select": index_select,
     "lerp": lerp,
     "masked_fill": masked_fill,
@@ -221,11 +276,13 @@ METHODS: dict[str, Callable[..., Any]] = {
     "mm": _product("mm", 2, 2),
     "mv": _product("mv", 2, 1),
     "narrow": narrow,
+    "norm": norm,
     "repeat_interleave": repeat_interleave,
     "reshape_as": reshape_as,
     "rsqrt": rsqrt,
     "scatter_add": scatter_add,
     "select": select,
+    "split": split_into,
     "tensor_split": tensor_split,
     "topk": topk,
     "unflatten": unflatten,

@@ -1,4 +1,4 @@
-"""Methods of Tensors that PyTorch has and NumPy has no name for."""
+"""Methods of Tensors that PyTorch has and NumPy's arrays have not."""
 
 # Made by tests/type_stubs.py from the library as it runs.
 

@@ -453,14 +453,17 @@ transpose_axes: OpRecord = define(
 )
 
 
-def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Any:
-    """`x` with its axes in another order (reversed when none is given)."""
-    order = order or (axes,)
-    given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list | None) else order
+def transpose(x: Any, axes: Any = None, *other: int) -> Any:
+    """`x` with its axes in another order (reversed when none is given).
+
+    ``transpose(x, 0, 1)`` exchanges these two, as PyTorch has it.
+    """
+    if other:
+        return swapaxes(x, axes, *other)
     ndim = ndim_of(x)
-    if not given:
+    if axes is None or (not isinstance(axes, int) and not len(axes)):
         return alias(x) if ndim < 2 else transpose_axes(x, axes=None)
-    return permute_dims(x, given)
+    return permute_dims(x, (axes,) if isinstance(axes, int) else axes)
 
 
 def permute_dims(x: Any, axes: Sequence[int]) -> Any:
