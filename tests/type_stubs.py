@@ -792,6 +792,7 @@ OF_OTHERS = {
     """,
     "tracegrad.scipy.integrate": ANY_NAME,
     "tracegrad.scipy.linalg": ANY_NAME,
+    "tracegrad.scipy.optimize": ANY_NAME,
     "tracegrad.scipy.signal": ANY_NAME,
     "tracegrad.scipy.special": ANY_NAME,
     "tracegrad.scipy.stats": ANY_NAME,

@@ -37,7 +37,7 @@ from tracegrad.tensors.constructors import as_tensor, from_dlpack, from_numpy, t
 from tracegrad.tensors.devices import device
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.type_info import *  # noqa: F403
-from tracegrad.transforms import ode_solvers
+from tracegrad.transforms import scipy_solvers
 from tracegrad.transforms.checkpoint import checkpoint
 from tracegrad.transforms.custom_rules import custom_jvp, custom_vjp
 from tracegrad.transforms.load import load
@@ -72,7 +72,7 @@ del (
     python_call_batching,
     conversions,
     inplace,
-    ode_solvers,
+    scipy_solvers,
     numpy_protocols,
     malloc,
     methods,

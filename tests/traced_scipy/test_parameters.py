@@ -23,6 +23,7 @@ pytest.importorskip("scipy")
 from scipy import integrate, interpolate, linalg, signal, sparse, special, stats
 from scipy.sparse import linalg as sparse_linalg
 
+from tracegrad.transforms.scipy_solvers import TABLES as SOLVERS
 from tracegrad.world.scipy_table import distributions, functions
 
 pytestmark = [
@@ -478,8 +479,8 @@ def test_values_are_those_of_scipy_or_are_refused(name, compiled, monkeypatch):
         _compare(name, each)
 
 
-ELSEWHERE = {"odeint", "solve_ivp"}
-"""Their parameters are those of tests/traced_scipy/test_ode_parameters.py."""
+ELSEWHERE = {name for table in SOLVERS.values() for name in table}
+"""Their parameters are those of test_ode_parameters.py and test_roots_and_integrals.py."""
 NAMES = [
     f"{module}.{name}"
     for module, table in functions().items()

@@ -91,10 +91,6 @@ def test_sparse_matrices_in_programs_for_jax(name):
 
 
 SOLVERS = {
-    "quad": (lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0], "leggauss"),
-    "brentq": (lambda x: optimize.brentq(lambda t: t**2 - x[0], 0.0, 9.0), "Newton"),
-    "fsolve": (lambda x: np.sum(optimize.fsolve(lambda t: t**2 - x, np.ones(3))), "Newton"),
-    "root": (lambda x: np.sum(optimize.root(lambda t: t**2 - x, np.ones(3)).x), "Newton"),
     "minimize": (
         lambda x: np.sum(optimize.minimize(lambda t: np.sum((t - x) ** 2), np.ones(3)).x),
         "custom_vjp",
@@ -118,13 +114,17 @@ def test_solvers_are_refused_by_name_with_what_to_write(name, compiled, monkeypa
 
 EAGER = {
     **SOLVERS,
-    "quad_vec": (lambda x: integrate.quad_vec(lambda t: t, 0.0, x[0])[0], "leggauss"),
+    "quad": (lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0], "tracegrad.scipy.int"),
+    "brentq": (lambda x: optimize.brentq(lambda t: t**2 - x[0], 0.0, 9.0), "tracegrad.scipy.opt"),
+    "fsolve": (lambda x: np.sum(optimize.fsolve(lambda t: t**2 - x, np.ones(3))), "scipy.optimize"),
+    "root": (lambda x: np.sum(optimize.root(lambda t: t**2 - x, np.ones(3)).x), "scipy.optimize"),
+    "quad_vec": (lambda x: integrate.quad_vec(lambda t: t, 0.0, x[0])[0], "tracegrad.scipy"),
     "dblquad": (
         lambda x: integrate.dblquad(lambda s, t: s * x[0], 0.0, 1.0, 0.0, 1.0)[0],
         "leggauss",
     ),
-    "bisect": (lambda x: optimize.bisect(lambda t, a: t - a, 0.0, 9.0, (x[0],)), "Newton"),
-    "newton": (lambda x: optimize.newton(lambda t: t**2 - 1.0, x[0]), "Newton"),
+    "bisect": (lambda x: optimize.bisect(lambda t, a: t - a, 0.0, 9.0, (x[0],)), "scipy.opt"),
+    "newton": (lambda x: optimize.newton(lambda t: t**2 - 1.0, x[0]), "scipy.optimize"),
     "leastsq": (lambda x: np.sum(optimize.leastsq(lambda t: t - x, np.ones(3))[0]), "custom_vjp"),
     "generic_filter": (
         lambda x: np.sum(ndimage.generic_filter(X, lambda v: v[0] * x[0], 2)),

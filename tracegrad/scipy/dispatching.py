@@ -7,14 +7,15 @@ from typing import Any
 
 from tracegrad.traced_scipy.signal import convolve
 from tracegrad.world.interception import holds_tensors
-from tracegrad.world.scipy_table import counterparts
+from tracegrad.world.scipy_table import counterparts, solves_with_tensors
 
 
 def dispatched(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls SciPy's function, or ours where a Tensor is among the arguments."""
+    """Calls SciPy's function, or ours where a Tensor is in the arguments."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if any(map(holds_tensors, (*args, *kwargs.values()))):
+        given = (*args, *kwargs.values())
+        if any(map(holds_tensors, given)) or solves_with_tensors(theirs, given):
             return ours(*args, **kwargs)
         return theirs(*args, **kwargs)
 

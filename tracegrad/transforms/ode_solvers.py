@@ -28,7 +28,7 @@ from tracegrad.transforms.custom_rule_functions import Rule, Ruled
 from tracegrad.transforms.public import value_and_grad
 from tracegrad.user_code.captures import lifted
 from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
-from tracegrad.world.scipy_table import is_tensor, solvers
+from tracegrad.world.scipy_table import is_tensor
 
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args, options)``: the states at all times, ``(len(t), len(y0))``.
@@ -549,4 +549,3 @@ _swapped = lru_cache(maxsize=64)(_Swapped)
 
 
 TABLE: dict[str, Callable[..., Any]] = {"odeint": odeint, "solve_ivp": solve_ivp}
-solvers.by(lambda: TABLE)

@@ -28,7 +28,8 @@ LIBRARY = frozenset({
 """Packages whose Python is not interpreted: it computes on what it is given."""
 HOLDING = (
     *("tracegrad.optim", "tracegrad.random.key_generator", "tracegrad.transforms.ode_solvers"),
-    "tracegrad.user_code.captures",
+    *("tracegrad.transforms.implicit_functions", "tracegrad.transforms.quadrature"),
+    *("tracegrad.transforms.solver_functions", "tracegrad.user_code.captures"),
     *("tracegrad.traced_scipy.sparse", "tracegrad.traced_scipy.interpolate"),
     "tracegrad.traced_scipy.frozen_distributions",
     *("tracegrad.values.prng_keys", "tracegrad.tensors.jax_updates"),

@@ -60,14 +60,15 @@ def functions() -> dict[str, Table]:
         "scipy.special": special.TABLE,
         "scipy.linalg": linalg.TABLE,
         "scipy.signal": signal.TABLE,
-        "scipy.integrate": {"trapezoid": trapezoid, **solvers.call()},
+        **solvers.call(),
+        "scipy.integrate": {"trapezoid": trapezoid, **solvers.call()["scipy.integrate"]},
         "scipy.interpolate": interpolate.TABLE,
         "scipy.sparse": sparse.TABLE,
         "scipy.sparse.linalg": sparse.SOLVERS,
     }
 
 
-solvers = Provided("solvers of differential equations, which stand on the transforms")
+solvers = Provided("solvers that call functions of the user's, which stand on the transforms")
 
 
 @cache
@@ -82,9 +83,12 @@ def is_tensor(x: Any) -> bool:
 
 
 def solves_with_tensors(callee: Any, given: Iterable[Any]) -> bool:
-    """Whether a solver of differential equations gets a function that has captured Tensors."""
-    module = sys.modules.get("scipy.integrate")
-    solver = any(callee is getattr(module, name, None) for name in solvers.call())
+    """Whether a function that calls the user's gets one that has captured Tensors."""
+    solver = any(
+        callee is getattr(sys.modules.get(module), name, None)
+        for module, table in solvers.call().items()
+        for name in table
+    )
     return solver and any(taken_out(x, is_tensor)[1] for x in given)
 
 

@@ -6,6 +6,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, GeneratorType
 from typing import Any
 
@@ -253,7 +254,7 @@ _PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", 
 _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
 """Types of which C code that is known runs, or reads, what they hold."""
-_MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple})
+_MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple, FunctionType, partial})
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,
     id(operator.is_not): are_one,
