@@ -775,13 +775,18 @@ def result_of_what_a_rule_stores():
     tg.grad(lambda x: np.sum(tripled(x) * held.w))(X)
 
 
-@refused("a function of SciPy that integrates", LostGradientError, "Instead of quad(...) sum over")
+@refused("outside of transforms", LostGradientError, "math.fsum reads a number")
+def numbers_gathered():
+    return math.fsum(tg.tensor(X, requires_grad=True))
+
+
+@refused("a function of SciPy that minimizes", LostGradientError, "Instead of dblquad(...)")
 def integral_of_scipy():
     integrate = pytest.importorskip("scipy.integrate")
-    return tg.grad(lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0])(X)
+    return tg.grad(lambda x: integrate.dblquad(lambda s, t: t * x[0], 0.0, 1.0, 0.0, 1.0)[0])(X)
 
 
-@refused("(`quad`, `brentq`, `fsolve`", ConversionError, "optimize.minimize has no counterpart")
+@refused("(`minimize`, `least_squares`, ", ConversionError, "optimize.minimize has no counterpart")
 def minimum_of_scipy():
     optimize = pytest.importorskip("scipy.optimize")
     return tg.grad(lambda x: optimize.minimize(lambda t: np.sum((t - x) ** 2), X).x.sum())(X)

@@ -12,8 +12,10 @@ import heapq
 import itertools
 import logging
 import math
+import re
 import statistics
 import struct
+from math import fsum
 from math import sin as sine
 from typing import Any
 
@@ -250,18 +252,23 @@ def by_text_of_a_float(x, y):
 
 @losing
 def integral(x, y):
-    return integrate.quad(lambda t: t * x[0], 0, 1)[0]  # here
+    return integrate.dblquad(lambda s, t: t * x[0], 0, 1, 0, 1)[0]  # here
 
 
 @losing
 def integral_as_factor(x, y):
-    value, _ = integrate.quad(lambda t: t * x[0], 0, 1)  # here
+    value, _ = integrate.dblquad(lambda s, t: t * x[0], 0, 1, 0, 1)  # here
     return value * np.sum(y)
 
 
-@losing
+@computed
+def line_integral(x, y):
+    return integrate.quad(lambda t: t * x[0], 0, 1)[0]
+
+
+@computed
 def root(x, y):
-    return optimize.brentq(lambda t: t - x[0], -10, 10)  # here
+    return optimize.brentq(lambda t: t - x[0], -10, 10)
 
 
 @losing
@@ -737,6 +744,33 @@ def test_of_eager_tensors_without_a_gradient_nothing_is_lost() -> None:
     with tg.no_grad():
         by_float(x, y)
     np.testing.assert_array_equal(tg.grad(lambda v: np.sum(v * scale))(Y), [0.7, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda x: math.fsum(x), r"math.fsum reads a number .*: write sum\(...\)"),
+        (lambda x: math.fsum(2.0 * v for v in x), "math.fsum"),
+        (lambda x: fsum([x[0], 1.0]), "math.fsum"),
+        (lambda x: statistics.fmean(x), "math.fsum"),
+        (lambda x: np.fromiter(x, float), r"np.fromiter reads a number .*: write tg.stack"),
+        (lambda x: np.fromiter((2.0 * v for v in x), float, 2), "np.fromiter"),
+    ],
+)
+def test_functions_that_gather_numbers_of_eager_tensors_are_refused_by_name(f, message) -> None:
+    with pytest.raises((LostGradientError, ValueError)) as refused:  # NumPy raises one after it
+        f(tg.tensor(X, requires_grad=True))
+    error = refused.value if refused.type is LostGradientError else refused.value.__cause__
+    assert re.search(message, str(error))
+    with tg.no_grad():
+        f(tg.tensor(X, requires_grad=True))
+    f(tg.tensor(X, requires_grad=True).detach())
+
+
+def test_numbers_that_decide_may_be_computed_of_eager_tensors() -> None:
+    x = tg.tensor(X, requires_grad=True)
+    assert math.sqrt(x[0]) < math.dist(x, Y) + float(x[1]) + int(x[1])
+    assert math.isfinite(x[0])
 
 
 def test_a_loop_of_eager_steps_may_compare_with_the_last_number() -> None:

@@ -2,19 +2,24 @@
 
 Outside of transforms no machine follows a function of SciPy's: it calls the user's function, in C
 or in Python, and makes a plain number of the Tensor that this returns. Such an error names the
-function of SciPy's that the user has called.
+function of SciPy's that the user has called. So it is with `math.fsum` and `np.fromiter`, which
+gather the numbers of many Tensors.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from tracegrad.errors import ConversionError, LostGradientError
-from tracegrad.user_code.bytecode import owner, syntax
+from tracegrad.user_code.bytecode import memo_by_code, owner, syntax
 from tracegrad.user_code.program_points import LIBRARY, Point, at_line, line_of
 from tracegrad.user_code.solver_advice import INSTEAD
 
@@ -91,15 +96,66 @@ def _decides(code: CodeType, offset: int) -> bool:
     return node.func.id in ("float", "int") and not taken
 
 
+_READS = (
+    "reads a number of a Tensor that requires grad, and no gradient flows through Python numbers"
+)
+_GATHERING: dict[int, tuple[str, str]] = {
+    id(math.fsum): ("math.fsum", "write sum(...), or tg.sum(tg.stack([...]))"),
+    id(np.fromiter): ("np.fromiter", "write tg.stack([...])"),
+}
+"""By the identity of a function in C that makes one thing of many numbers, its name and what to
+write in place of it. Those of one number often decide what is done next."""
+
+
 def refuse_number() -> None:
-    """Raises where SciPy makes a number of a Tensor that requires grad."""
+    """Raises where SciPy, or C code that gathers numbers, reads one of a Tensor with a history."""
     call = _called()
     if call is not None:
-        raise call.error(
-            LostGradientError,
-            "reads a number of a Tensor that requires grad, and no gradient flows through Python "
-            "numbers",
+        raise call.error(LostGradientError, _READS)
+    known = _GATHERING.get(id(_computing()))
+    if known is not None:
+        name, instead = known
+        raise LostGradientError(
+            f"{name} {_READS}: {instead}. Where no gradient is due, give it x.detach(){at_line()}"
         )
+
+
+def _computing() -> Any:
+    """The function that is called by name where the user's Python is; None where none is known."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _package(frame) in LIBRARY:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    places = _CALLED(frame.f_code)
+    if frame.f_lasti not in places:
+        places[frame.f_lasti] = _named_at(frame.f_code, frame.f_lasti)
+    match places[frame.f_lasti]:
+        case (name,):
+            return _of_name(frame, name)
+        case (module, name):
+            found = _of_name(frame, module)
+            return vars(found).get(name) if isinstance(found, ModuleType) else None
+    return None
+
+
+_CALLED: Callable[[CodeType], dict[int, tuple[str, ...]]] = memo_by_code(lambda code: {})
+"""What `_named_at` has found, by offset."""
+
+
+def _named_at(code: CodeType, offset: int) -> tuple[str, ...]:
+    """The name of what is called at an instruction, or those of a module and of what is in it."""
+    node = getattr(syntax(code, owner(code, offset)), "node", None)
+    match getattr(node, "func", None):
+        case ast.Name(name):
+            return (name,)
+        case ast.Attribute(ast.Name(module), name):
+            return module, name
+    return ()
+
+
+def _of_name(frame: FrameType, name: str) -> Any:
+    return frame.f_locals.get(name, frame.f_globals.get(name))
 
 
 def made_plain() -> ConversionError:
