@@ -103,7 +103,7 @@ METHODS = {
         lambda x: np.sort(x, axis=0)[:2],
     ),
     "unbind": (lambda x: x.unbind(1), lambda x: list(x.T)),
-    "flatten": (lambda x: x.reshape(3, 2, 2).flatten(1), lambda x: x),
+    "flatten_rest": (lambda x: x.reshape(3, 2, 2).flatten(1), lambda x: x),
     "flatten_to": (
         lambda x: tg.flatten(x.reshape(3, 1, 2, 2), start_dim=0, end_dim=-2),
         lambda x: x.reshape(6, 2),
