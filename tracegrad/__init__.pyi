@@ -1409,14 +1409,16 @@ def checkpoint(
     then, since what it reads has changed, that is an error.
 
     With `max_bytes` loops in NumPy source stay loops, and none keeps more than so many bytes of its
-    turns for the backward, if that can be; what the statements of a turn make comes on top. One
-    that keeps less anyway is left as it is. Another one is gone through in segments: what each
-    began with is kept, and the backward makes the turns of a segment once more before it goes back
-    through them. Segments are shorter and shorter, as more beginnings are kept. Where that is too
-    much yet, the first segments have parts, whose turns run three times. Of a ``while`` nobody
-    knows the number of turns: its segments grow by a turn each. The header of the source says what
+    turns for the backward; what the statements of a turn make comes on top. A loop that keeps less
+    than that is left as it is. Any other loop is cut into segments. It keeps what each segment
+    begins with, and the backward runs the turns of a segment once more before it goes back through
+    them. Later segments are shorter, because more beginnings are kept by then. If that is still too
+    much, the first segments are cut into parts, whose turns run three times. If even that is more
+    than the budget, the loop keeps as little as it can. A ``while`` has an unknown number of turns,
+    so each of its segments is a turn longer than the one before. The header of the source says what
     is kept and how many turns are run. The lengths of the call that is compiled decide. A loop over
-    a range that a value bounds, or that is left in a turn with loops in it, keeps all its turns.
+    a range whose end is a traced value, and a loop with inner loops that is left early, keep all
+    their turns.
     ``tg.config.max_bytes`` is the same for all loops.
 
     Raises

@@ -72,7 +72,11 @@ HELD: dict[str, dict[str, list[str]]] = {
         "This has limits": LIMITS,
         "an `if` in the source": CONTROL_FLOW,
         "recorded when it is first taken": CONTROL_FLOW,
-        "stays a loop, forward and backward": [*LOOPS, "world/test_random_loop_programs.py"],
+        "stays a loop, forward and backward": [
+            *LOOPS,
+            "public/test_claims.py::test_a_loop_stays_a_loop_forward_and_backward",
+            "world/test_random_loop_programs.py",
+        ],
         "unrolled instead": ["tracing/test_compile_budget.py::test_an_unrolled_loop_is_named"],
         "Effects that no program can repeat": ["public/test_limits.py::test_runs_eagerly"],
         "more than 32 versions": [
@@ -242,6 +246,34 @@ def test_it_runs_once() -> None:
     for k in range(1, 5):
         loss(np.full(3, float(k)))
     assert len(ran) == 4 and loss.cache_info().traces == 1 and loss.cache_info().hits == 3
+
+
+def over_a_range(w, x):
+    for i in range(len(x)):
+        w = np.tanh(w + x[i])
+    return w
+
+
+def over_rows(w, x):
+    for row in x:
+        w = np.tanh(w + row)
+    return w
+
+
+def while_it_is_small(w, x):
+    while w < np.sum(x):
+        w = w + 0.5 * np.tanh(w)
+    return w
+
+
+@pytest.mark.parametrize("f", [over_a_range, over_rows, while_it_is_small])
+def test_a_loop_stays_a_loop_forward_and_backward(f: Any) -> None:
+    loss = tg.value_and_grad(f)
+    sources = {loss.source(0.5, np.ones(n)) for n in (20, 200)}
+    assert len(sources) == 1 and loss.cache_info().traces == 1
+    forward, _, backward = sources.pop().partition("# backward")
+    for part in (forward, backward):
+        assert len(re.findall(r"^ +(?:for|while) ", part, re.MULTILINE)) == 1
 
 
 class Stepper(bdb.Bdb):

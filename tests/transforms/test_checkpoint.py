@@ -229,7 +229,7 @@ def test_it_decorates_with_a_budget():
 
     f = tg.grad(decayed)
     assert_same_bits(f(X[0]), tg.grad(decayed.__wrapped__)(X[0]))
-    assert "is kept what each of" in f.source(X[0])
+    assert "keeps what each of" in f.source(X[0])
     with pytest.raises(tg.errors.ArgumentError, match="max_bytes"):
         tg.checkpoint(max_bytes=-1)
 

@@ -186,7 +186,7 @@ class Segments:
                 f"what each of {many} segments begins with{peak}; turns are made again, "
                 f"{runs} runs of {plan.turns} turns in all"
             )
-        self.said.append(f"Of the loop at {where} is kept {how}")
+        self.said.append(f"The loop at {where} keeps {how}")
 
     # -- cutting ----------------------------------------------------------------------------------
 
