@@ -387,6 +387,36 @@ def test_a_bound_may_be_infinite_in_one_call_and_not_in_the_next():
         assert np.all(np.isfinite(np.asarray(bend(P, b)[0][0])))
 
 
+class Settings:
+    scale = 2.0
+    weights = np.array([2.0])
+
+
+def of_settings(p):
+    scale = Settings.scale
+    whole = area(p, func=lambda t, p: fades(t, p) * scale * Settings.weights[0])
+    return optimize.brentq(lambda x: cubic(x, p * Settings.weights) - scale, 0.0, 9.0) * whole
+
+
+def in_a_loop(p):
+    y = p[0]
+    for _ in range(5):
+        y = y + 0.1 * integrate.quad(lambda t, y=y: t * y, 0.0, 1.0)[0]
+    return y if y > 1.0 else y * p[1]
+
+
+@pytest.mark.parametrize("f", [of_settings, in_a_loop])
+def test_what_a_function_reads_from_outside_is_read_at_every_call(f, monkeypatch):
+    compiled, slope = tg.compile(f), tg.grad(f)
+    for k in range(3):
+        monkeypatch.setattr(Settings, "scale", 2.0 + k)
+        monkeypatch.setattr(Settings, "weights", np.array([2.0 + 0.5 * k]))
+        p = P * (1.0 + 0.5 * k)
+        steps = 1e-6 * np.eye(2)
+        assert_close(compiled(p), f(p), 1e-13)
+        assert_close(slope(p), np.array([(f(p + h) - f(p - h)) / 2e-6 for h in steps]), 1e-6)
+
+
 def test_small_cotangents_do_not_make_integrals_rough():
     """Tolerances are those of an integral of numbers near one."""
     found = tg.grad(lambda p: 1e-14 * area(p, func=lambda t, p: np.cos(30.0 * p[0] * t) * p[1]))(P)
