@@ -463,6 +463,43 @@ def test_numpy_source_answers_until_machine_code_is_there(monkeypatch):
     assert_same_bits(run(*args), first)
 
 
+QUIET = """
+import threading, sys
+from io import StringIO
+import colorama
+touched = []
+colorama.init = lambda *args, **kwargs: touched.append(sys.stdout)
+import numpy as np
+import tracegrad as tg
+from tracegrad.backends import numba
+
+def looped(x, scale):
+    total = 0.0
+    for v in x:
+        total = total * 0.9 + np.sin(v) * scale if v > 0.5 else total + v
+    return total
+
+derivatives = [tg.grad(lambda x, s=s: looped(x, s), backend="numba") for s in (0.5, 1.5, 2.5)]
+for derivative in derivatives:
+    derivative(np.arange(9.0))
+names = [t.name for t in threading.enumerate() if t.name.startswith("tracegrad")]
+numba.wait()
+print(len(names) <= 1, touched)
+"""
+
+
+@needs_numba
+def test_one_thread_compiles_and_leaves_stdout_alone(tmp_path):
+    pytest.importorskip("colorama")
+    script = tmp_path / "quiet.py"
+    script.write_text(QUIET)
+    environment = {**os.environ, "TRACEGRAD_CACHE_DIR": str(tmp_path)}
+    out = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, env=environment
+    )
+    assert out.stdout == "True []\n"
+
+
 @needs_numba
 def test_auto_compiles_what_python_has_spent_a_second_in(monkeypatch, kernels, tmp_path):
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))

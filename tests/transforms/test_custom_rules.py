@@ -414,3 +414,27 @@ def test_a_rule_may_call_jax(either_way):
     assert type(slope) is np.ndarray
     with pytest.raises(tg.errors.TraceError, match=r"a rule of tg.custom_vjp .* tg.stop_gradient"):
         tg.compile(lambda x: np.sum(square(x)), backend="jax").source(X)
+
+
+def test_another_rule_is_followed_by_compiled_calls():
+    @tg.custom_vjp
+    def doubled(x):
+        return 2.0 * x
+
+    @tg.custom_jvp
+    def square(x):
+        return x * x
+
+    @primitive
+    def cube(x):
+        return x**3
+
+    gradients = [tg.grad(lambda x, f=f: np.sum(f(x))) for f in (doubled, square, cube)]
+    x = np.array([0.5, 3.0])
+    for slope in (10.0, 1.0, 7.0):
+        doubled.defvjp(lambda x: (2.0 * x, None), lambda kept, ct, s=slope: (s * ct,))
+        square.defjvp(lambda primals, ts, s=slope: (primals[0] ** 2, s * ts[0]))
+        defvjp(cube, lambda ans, x, s=slope: lambda g: s * g)
+        for gradient in gradients:
+            for _ in range(2):
+                assert_close(gradient(x), np.full(2, slope), 0.0)

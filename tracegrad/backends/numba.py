@@ -1,24 +1,26 @@
 """Loads source with kernels: they run as Python at first, then as machine code of numba.
 
-A kernel is compiled in a thread of its own from its first call on; until then, and where numba is
-missing, its text runs as Python, which gives the same bits. So does a call that machine code leaves
-with an exception: a kernel changes nothing outside of it, and Python raises what NumPy source
-raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether the
-kernel is there. Machine code is kept on disk (`kernel_cache`). With ``backend="auto"`` a kernel is
-compiled once Python, or NumPy source, has spent as long in it as that may take.
+A kernel is compiled in a thread beside the user's from its first call on; until then, and where
+numba is missing, its text runs as Python, which gives the same bits. So does a call that machine
+code leaves with an exception: a kernel changes nothing outside of it, and Python raises what NumPy
+source raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether
+the kernel is there. Machine code is kept on disk (`kernel_cache`). With ``backend="auto"`` a kernel
+is compiled once Python, or NumPy source, has spent as long in it as that may take.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
-from threading import Thread, current_thread
+from threading import ExceptHookArgs, Lock, Thread, current_thread, excepthook, main_thread
 from time import perf_counter
 from types import ModuleType
 from typing import Any
@@ -40,6 +42,8 @@ TO_COMPILE = 1.0
 """Seconds in a kernel from which on it is worth its compilation."""
 
 _COMPILING: set[Thread] = set()
+_WAITING: deque[Callable[[], None]] = deque()
+_LOCK = Lock()  # around changes of these
 
 
 class settings:
@@ -140,20 +144,35 @@ class Later:
         if settings.at_once:
             self._compile()
             return
-        thread = OwnThread(target=self._compile, name=f"tracegrad {self.kernel.name}")
-        _COMPILING.add(thread)
-        thread.start()
+        with _LOCK:
+            _WAITING.append(self._compile)
+            if not any(thread.is_alive() for thread in _COMPILING):
+                thread = OwnThread(target=_compile_all, name="tracegrad kernels")
+                _COMPILING.add(thread)
+                thread.start()
 
     def _compile(self) -> None:
+        machine_code = compiled(self.kernel)
+        if machine_code is not None:
+            if not self.kernel.blocks:
+                plain = self.scope.get(self.kernel.otherwise, self.py_func)
+                machine_code = guarded(self.kernel, machine_code, plain)
+            self.scope[self.kernel.name] = machine_code
+
+
+def _compile_all() -> None:
+    """Compiles one kernel after the other, as numba does; none is begun once the program ends."""
+    while True:
+        with _LOCK:
+            if not (_WAITING and main_thread().is_alive()):
+                _WAITING.clear()
+                _COMPILING.discard(current_thread())
+                return
+            compile_next = _WAITING.popleft()
         try:
-            machine_code = compiled(self.kernel)
-            if machine_code is not None:
-                if not self.kernel.blocks:
-                    plain = self.scope.get(self.kernel.otherwise, self.py_func)
-                    machine_code = guarded(self.kernel, machine_code, plain)
-                self.scope[self.kernel.name] = machine_code
-        finally:
-            _COMPILING.discard(current_thread())
+            compile_next()
+        except Exception:
+            excepthook(ExceptHookArgs((*sys.exc_info(), current_thread())))
 
 
 def wait() -> None:
@@ -165,6 +184,8 @@ def wait() -> None:
 @cache
 def numba() -> Any:
     """The module; None where it is missing, which is said once."""
+    # Else its errors, of which it makes many while it looks for types, replace sys.stdout.
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
     except ImportError:

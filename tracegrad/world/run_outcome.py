@@ -13,7 +13,17 @@ from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
-from tracegrad.world.guards import APART, APART_OF, GLOBAL, MISSING, Guard, Place, is_array, same
+from tracegrad.world.guards import (
+    APART,
+    APART_OF,
+    ATTRIBUTE,
+    GLOBAL,
+    MISSING,
+    Guard,
+    Place,
+    is_array,
+    same,
+)
 from tracegrad.world.native_readers import numbers_read, reads_any, refuse_written
 from tracegrad.world.number_inputs import Numbers
 from tracegrad.world.stand_ins import StandIns
@@ -123,6 +133,9 @@ class Outcome(StandIns):
 
     def stores_natively(self, rule: Any, users: Any, history: bool) -> AbstractContextManager[None]:
         name = rule.__name__
+        applied = getattr(rule, "_applied", None)
+        if applied is not None:  # another rule may be given
+            self.guard(ATTRIBUTE, rule, "_applied", applied, f"the rule of {name}")
 
         def stored(holder: Any, of: str | None) -> None:
             self._by_natives[id(holder), of] = holder, name
