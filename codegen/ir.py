@@ -33,6 +33,7 @@ class Trait(Enum):
 
     ELEMENTWISE = "elementwise"  # out[i] depends on the operands' [i] only
     COMMUTATIVE = "commutative"
+    COMPLEX_IN_ORDER = "complex_in_order"  # but of complex operands the order decides the last bit
     INVOLUTION = "involution"  # f(f(x)) is x
     IDEMPOTENT = "idempotent"  # f(f(x)) is f(x)
     VIEW = "view"  # may share memory with its first operand
@@ -184,6 +185,14 @@ class Call:
 
     def attribute(self, name: str) -> Any:
         return dict(self.attributes)[name]
+
+    @property
+    def commutes(self) -> bool:
+        """Whether its operands may change places, to the bit."""
+        if Trait.COMMUTATIVE not in self.op.traits:
+            return False
+        is_complex = self.results[0].type.dtype.startswith("complex")
+        return not (is_complex and Trait.COMPLEX_IN_ORDER in self.op.traits)
 
     @property
     def memory(self) -> Trait | None:

@@ -451,10 +451,9 @@ class Emitter:
             holes, _ = self._holes(call, spelling)
             lines = spelling.render_inplace(holes)
         elif (symbol := spelling.operator(call.op.operands)) is not None:
-            commutes = Trait.COMMUTATIVE in call.op.traits
             holes, _ = self._holes(call, spelling)
             texts = [holes[n] for n in operand_names(call)]
-            if position == 0 or commutes:
+            if position == 0 or call.commutes:
                 other = texts[1 - position]
                 assert isinstance(other, Fragment)
                 lines = [f"{name} {symbol}= {other.text}"]

@@ -85,7 +85,7 @@ def number_key(graph: Graph, constant: Constant) -> Hashable:
 
 def call_key(graph: Graph, call: Call, operands: list[int]) -> tuple[Hashable, ...]:
     """Equal for calls that make the same, where `operands` tell equal values by equal numbers."""
-    if Trait.COMMUTATIVE in call.op.traits:
+    if call.commutes:
         operands = sorted(operands)
     return (call.op.name, tuple(operands), attributes_key(graph.sizes, call))
 

@@ -89,7 +89,7 @@ multiply = binary(
     "multiply",
     lambda ct, y, a, b: (ct * b, ct * a),
     "*",
-    traits=(Trait.COMMUTATIVE,),
+    traits=(Trait.COMMUTATIVE, Trait.COMPLEX_IN_ORDER),
     identities=((0, 1), (1, 1)),
 )
 

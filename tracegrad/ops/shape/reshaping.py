@@ -76,11 +76,14 @@ def brackets(items: Mapping[int, str]) -> str:
 def apart_from(view: Any) -> Any:
     """A view that was just made, where the function gives memory of its own.
 
-    A value of a graph is never written to: there it is enough that nobody counts it as a view.
+    A value of a graph is never written to: there it is enough that nobody counts it as a view. But
+    if its elements lie apart, products read it in another order than the copy.
     """
     if type(view) is np.ndarray:
         return view.copy()
     if getattr(view, "_traced", None) is not None:
+        if not view._array.flags.forc:
+            return copy_of(view)
         view._view, view._array = None, np.array(view._array)
         return view
     return copy_of(view) if hasattr(view, "_array") else view
