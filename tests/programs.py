@@ -2245,3 +2245,35 @@ def states_of_a_class(np):
         return body.at * body.speed + sum(last) + np.sum(p["a"] * p["b"])
 
     return loss
+
+
+@program(
+    lambda draw, n=9: (draw(n, n),),
+    dict(n=12),
+    reference=lambda np: lambda a: np.linalg.det(a),
+)
+def determinant_by_elimination(np):
+    """Columns of a matrix as factors: what `outer` makes of them in memory decides bits."""
+
+    def loss(a):
+        a = a.copy()
+        for k in range(len(a)):
+            a[k + 1 :, k] /= a[k, k]
+            a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+        return np.prod(np.diag(a))
+
+    return loss
+
+
+@program(lambda draw, n=8: (draw(n), draw(n)), dict(n=13), argnums=(0, 1))
+def split_step_waves(np):
+    """A wave in a potential: complex factors, whose order decides the last bit."""
+
+    def loss(psi, potential):
+        wave = psi + 0.5j
+        turned = np.exp(-0.1j * potential)
+        for _ in range(5):
+            wave = turned * np.fft.ifft(np.fft.fft(turned * wave) * 0.9)
+        return np.sum(np.abs(wave) ** 2 * potential)
+
+    return loss

@@ -76,14 +76,11 @@ def brackets(items: Mapping[int, str]) -> str:
 def apart_from(view: Any) -> Any:
     """A view that was just made, where the function gives memory of its own.
 
-    A value of a graph is never written to: there it is enough that nobody counts it as a view. But
-    if its elements lie apart, products read it in another order than the copy.
+    A value of a graph is never written to: there it is enough that nobody counts it as a view.
     """
     if type(view) is np.ndarray:
         return view.copy()
     if getattr(view, "_traced", None) is not None:
-        if not view._array.flags.forc:
-            return copy_of(view)
         view._view, view._array = None, np.array(view._array)
         return view
     return copy_of(view) if hasattr(view, "_array") else view
@@ -273,7 +270,9 @@ def ravel(x: Any, order: str = "C") -> Any:
     if not isinstance(array, np.ndarray) or flat is x:
         return flat
     if not (array.flags.f_contiguous if order == "F" else array.flags.c_contiguous):
-        flat = apart_from(flat)
+        lies_apart = hasattr(flat, "_array") and not flat._array.flags.c_contiguous
+        # Products add the elements of a copy in another order than those that lie apart.
+        flat = copy_of(flat) if lies_apart else apart_from(flat)
     if getattr(x, "_traced", None) is not None:
         x._traced[0].note_reshape(x, flat, axes=1)
     return flat
