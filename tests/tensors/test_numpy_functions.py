@@ -386,6 +386,10 @@ def test_flat():
 
 
 THROUGH_NUMPY = {
+    "accumulate of logaddexp": (lambda x: np.logaddexp.accumulate(x, axis=1), "x"),
+    "accumulate of subtract": (lambda v: np.subtract.accumulate(v), "v"),
+    "accumulate of hypot": (lambda x: np.hypot.accumulate(x), "x"),
+    "ndenumerate": (lambda x: np.array([v * (i + 2 * j) for (i, j), v in np.ndenumerate(x)]), "x"),
     "reduceat": (lambda v: np.add.reduceat(v, [0, 2, 4]), "v"),
     "reduceat backwards": (lambda v: np.add.reduceat(v, [0, 4, 2, 3]), "v"),
     "reduceat of columns": (lambda x: np.multiply.reduceat(x, [1, 3], axis=1), "x"),

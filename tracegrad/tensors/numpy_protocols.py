@@ -98,8 +98,10 @@ def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) 
             return _call_ufunc(name, operands, given)
         case "reduce":
             return _along_axis(name, REDUCE, method, operands, given)
-        case "accumulate":
+        case "accumulate" if name in ACCUMULATE or getattr(np, name).nin != 2:
             return _along_axis(name, ACCUMULATE, method, operands, given)
+        case "accumulate":
+            return _accumulated(name, *operands, **given)
         case "outer" if not given and len(operands) == 2:
             a, b = operands
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
@@ -249,6 +251,18 @@ def _along_axis(
     x, *rest = operands
     names = ("axis", "dtype")
     return _call(f"np.{name}.{method}", function, (x,), {**given, **dict(zip(names, rest))})
+
+
+def _accumulated(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """``ufunc.accumulate`` of a ufunc that has no function for it: one element after the other."""
+    function, x = _ufunc_called(name), array_functions.asarray(x, dtype=dtype)
+    if not x.ndim:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = one_axis(axis, x.ndim)
+    found: list[Any] = []
+    for part in array_functions.unstack(x, axis=axis):
+        found.append(function(found[-1], part) if found else part)
+    return array_functions.stack(found, axis) if found else x
 
 
 def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:

@@ -256,6 +256,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
+    if callee is np.ndenumerate and [type(x) for x in operands] == [Tensor]:
+        return lambda: iter([(at, operands[0][at]) for at in np.ndindex(operands[0].shape)])
     if _reads_types(callee):
         given = tuple(map(with_numbers, operands))
         named = {name: with_numbers(x) for name, x in keywords.items()}
