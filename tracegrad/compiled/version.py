@@ -59,6 +59,7 @@ from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guards import ITEM, PACKED
 from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.number_inputs import Count, is_number_read, own
 
@@ -479,6 +480,7 @@ def traced_run(
             elif made.needs_numbers:
                 continue
             else:
+                tries_again(target)
                 return made
 
 

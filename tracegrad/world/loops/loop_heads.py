@@ -127,6 +127,13 @@ def lacked_before(head: Head) -> bool:
     return before
 
 
+def tries_again(target: str) -> None:
+    """A call is over: loops of which it has seen no last turns are tried again in others."""
+    for code, targets in LACKED.items():
+        UNCLOSED[target].get(code, set()).difference_update(targets)
+    LACKED.clear()
+
+
 @lru_cache(maxsize=256)
 def turn_of(code: CodeType, target: int) -> range:
     """The instructions of a turn that begins with one, this included."""
