@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import namedtuple
+from collections import deque, namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -2275,5 +2275,26 @@ def split_step_waves(np):
         for _ in range(5):
             wave = turned * np.fft.ifft(np.fft.fft(turned * wave) * 0.9)
         return np.sum(np.abs(wave) ** 2 * potential)
+
+    return loss
+
+
+@program(lambda draw, n=20: (draw(6), draw(n)), dict(n=31), argnums=(0, 1))
+def windows_and_histories(np):
+    """What iterations keep of the last ones: in lists, in deques and as the two last states."""
+
+    def loss(start, x):
+        before, now = start[:3], start[3:]
+        last, steps, layers = deque([0.0, 0.0, 0.0], maxlen=3), [], [start[0], start[1]]
+        for v in x:
+            before, now = now, np.tanh(before * now + v)
+            last.append(np.sum(now) + last[0])
+            steps.append(now * v)
+            if len(steps) > 2:
+                steps.pop(0)
+            for step, weight in zip(steps, (0.3, 0.7), strict=False):
+                now = now + weight * step
+            layers = [a * 0.9 + b for a, b in zip(layers, last, strict=False)]
+        return np.sum(before * now) + sum(last) * layers[0] + layers[1]
 
     return loss

@@ -620,3 +620,16 @@ def test_a_loop_of_which_runs_never_see_the_rest_is_unrolled(fresh_loops):
     for _ in range(4):
         assert_same_bits(split(f(x)), run_eagerly(with_some_far_from_all, (x,)))
     assert "version 1" in str(f.explain())
+
+
+def test_a_loop_of_which_one_call_sees_no_rest_is_tried_again(fresh_loops):
+    """The first number to add up comes last but one: of that loop there is no more to see."""
+
+    def positive(x):
+        return sum(v * v for v in x if v > 0)
+
+    short, f = np.array([*[-1.0] * 8, 0.5, 2.0]), tg.value_and_grad(positive)
+    assert_same_bits(split(f(short)), run_eagerly(positive, (short,)))
+    x = np.random.default_rng(0).normal(size=200)
+    assert_same_bits(split(f(x)), run_eagerly(positive, (x,)))
+    assert len(f.source(x).splitlines()) < 100

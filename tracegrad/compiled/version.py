@@ -58,8 +58,8 @@ from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guards import ITEM, PACKED
-from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.loop_heads import tries_again
+from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.number_inputs import Count, is_number_read, own
 

@@ -40,6 +40,7 @@ from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
 from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
+from tracegrad.world.loops.iterators_of_several import makes_of
 from tracegrad.world.native_reads import (
     contents,
     followed,
@@ -229,7 +230,10 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     for x in operands:
         if type(x) in native_tables.ITERATORS and world.is_outside(x):
             world.effect(f"{world.text_of(x)}, an iterator that is used up,")
-    return with_plain_keys(world, operation(*[followed(world, x) for x in operands], **keywords))
+    made = operation(*[followed(world, x) for x in operands], **keywords)
+    if world.loops is not None and hasattr(type(made), "__next__"):
+        makes_of(world.loops, made, operands)
+    return with_plain_keys(world, made)
 
 
 @rule_for(natives.dict_merge, natives.dict_update)

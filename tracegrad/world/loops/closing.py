@@ -46,6 +46,7 @@ from tracegrad.world.loops.widened_states import (
 )
 from tracegrad.world.loops.written_places import Place
 
+MOVED = "a list, deque or dictionary is changed that does not go item by item"
 OTHERS_HAVE = "others have an object too that turns make anew"
 
 
@@ -77,7 +78,10 @@ class Closing(Holding):
         if not self._are_alone(head, now):
             head.why = OTHERS_HAVE
             return False
-        changed = {}
+        if self._moves(head):
+            head.why = MOVED
+            return False
+        changed, head.shared = {}, {}
         for slot, leaf in now.items():
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
@@ -87,8 +91,10 @@ class Closing(Holding):
                 head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
-                head.why = f"others have the array too that {called(head, slot)} becomes"
-                return False
+                if self._write(head) or leaf.value in self.lists.stand_ins:
+                    head.why = f"others have the array too that {called(head, slot)} becomes"
+                    return False
+                head.shared[slot] = leaf.holder
             changed[slot] = leaf
         if head.follows is not None and self.lists.grow(head):
             return False
@@ -153,6 +159,7 @@ class Closing(Holding):
             head.why = "a list is not appended one array of one shape in each turn"
             return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
+        head.noted = len(self.changed)
         head.marks = self._marks(head)
         keeper = Keeper(self, self.heads.values(), self._frames(frame))
         head.seat = keeper.seat(frame.stack, head.target)
@@ -161,6 +168,7 @@ class Closing(Holding):
     def _put(self, frame: Any, slot: Slot, x: Any) -> None:
         """Puts something into a variable, or at a place."""
         first = slot[0]
+        self._notes_all(frame, slot)
         if isinstance(first, Place):
             self.world.renews(first, with_item(first.now(), slot[1:], x))
         else:
@@ -336,6 +344,9 @@ class Closing(Holding):
         cycle.ways.append(Way(body, arguments))
         head.cycle, self.walk.heads[cycle] = cycle, head
         self.closed.append(head)
+        for slot, x in head.shared.items():  # whoever has it: nobody writes to it
+            value = head.parameters[slot]
+            self._freeze(head, x, value, head.arguments[value])
         self._forget(body)
         return cycle
 
@@ -468,6 +479,9 @@ class Closing(Holding):
             return None
         if not self._are_alone(head, now):
             head.why = OTHERS_HAVE
+            return None
+        if self._moves(head):
+            head.why = MOVED
             return None
         found: dict[Value, tuple[Any, Value]] = {}
         seen: dict[int, Value] = {}

@@ -83,3 +83,12 @@ def inlines(loops: Any) -> None:
 def runs_again(loops: Any) -> bool:
     """Whether the run can be made again, with what is known by then."""
     return STATE.trace is loops.trace and not loops.suspended and loops.is_repeatable()
+
+
+def makes_of(loops: Any, iterator: Any, things: Sequence[Any]) -> None:
+    """An iterator was made that goes through things, and on with those that are iterators."""
+    given = [x for x in things if hasattr(type(x), "__next__")]
+    known = [loops.iterators[id(x)] for x in given if id(x) in loops.iterators]
+    if len(known) == len(given):
+        first = min(known, default=(0, None), key=lambda made: made[0])
+        loops.makes(iterator, first[1])

@@ -125,10 +125,10 @@ class Lists(Tails, Filling, Uniforms):
 
     def open(self, head: Head) -> bool:
         """After the first turn: whether the lists that it appended to may be arrays."""
-        appended, head.collects, head.further = self.log[head.logged :], [], set()
+        head.collects, head.further = [], set()
         if self.appends_elsewhere(head):
             return False
-        entries = [(items, x) for items, x in appended if self._had(head, items)]
+        entries = self._grown(head)
         head.logged = len(self.log)
         seen: set[int] = set()
         for items, x in entries:
@@ -168,7 +168,15 @@ class Lists(Tails, Filling, Uniforms):
 
     def grow(self, head: Head) -> bool:
         """Whether a turn appended to a list that was there before."""
-        return any(self._had(head, items) for items, _ in self.log[head.logged :])
+        return bool(self._grown(head))
+
+    def _grown(self, head: Head) -> list[tuple[list[Any], Any]]:
+        """What a turn appended to lists that were there before, and do not go item by item."""
+        return [
+            (items, x)
+            for items, x in self.log[head.logged :]
+            if self._had(head, items) and id(items) not in head.twins
+        ]
 
     def appends_elsewhere(self, head: Head) -> bool:
         """Whether a turn appended to a list that the function has, and no variable of it."""

@@ -90,6 +90,8 @@ class Head:
     apart: list[Any] = field(default_factory=list)  # what they had at first: no other has its id
     barred: str = ""  # what was done last that is in `changes`
     why: str = ""  # what a turn did that stood for no others
+    shared: dict[Slot, Any] = field(default_factory=dict)  # arrays that others may have, too
+    noted: int = 0  # how often objects had changed when the turn began
     logged: int = 0  # how often lists had been appended to when the turn began
     collects: list[Any] = field(default_factory=list)  # lists to which turns append
     held: set[int] | None = None  # ids of what variables held when the first turn began

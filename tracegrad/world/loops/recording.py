@@ -36,7 +36,13 @@ from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.filled_lists import KEEPING
-from tracegrad.world.loops.iterators_of_several import GOING, going, shares_iterators, takes_one
+from tracegrad.world.loops.iterator_calls import iter_of, next_of
+from tracegrad.world.loops.iterators_of_several import (
+    GOING,
+    going,
+    shares_iterators,
+    takes_one,
+)
 from tracegrad.world.loops.list_appends import Lists
 from tracegrad.world.loops.loop_heads import (
     APART,
@@ -54,8 +60,9 @@ from tracegrad.world.loops.loop_heads import (
     whiles,
 )
 from tracegrad.world.loops.loop_runner import Level, Walk, left_of, untraced
+from tracegrad.world.loops.remade_objects import MOST_ITEMS, MOVING
 from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
-from tracegrad.world.loops.state_items import held
+from tracegrad.world.loops.state_items import How, held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import say, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
@@ -64,7 +71,6 @@ from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
 from tracegrad.world.row_iterators import Rows, rows_of
 from tracegrad.world.tensor_places import ITEM
-from tracegrad.world.world import CALL, RULES
 
 
 class Loops(Closing):
@@ -80,6 +86,7 @@ class Loops(Closing):
         self.barred = ""  # what was done last that is in `changes`
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written, self.seats, self.places, self.closed = [], {}, {}, []
+        self.changed, self.noted, self.grown = [], {}, {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
         self.lengths = Lengths(self, target == "numpy")
@@ -148,9 +155,9 @@ class Loops(Closing):
         if any(type(x) is Rows and x.taken for x in operands):
             shares_iterators(self)
         if operation is next and not self.world.is_outside(operands[0]):
-            return _next
+            return next_of
         if operation is iter:
-            return _iter
+            return iter_of
         if self.closed and any(map(self._was_left, operands)):
             self._departs("what is left of an iterator behind a loop is counted")
         if id(operation) in GOING:
@@ -180,7 +187,9 @@ class Loops(Closing):
         """An operation of C: one that changes an object is no part of a turn for all."""
         if not changes(operation, operands):
             return
-        if operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
+        if operation is operator.delitem and self.is_moving(operands[0]):
+            self.notes(operands[0], How.MOVED)
+        elif operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
             self.bars("an object is changed by an operation of C")
 
     def stores(self, kind: int, holder: Any, name: Any) -> None:
@@ -191,6 +200,7 @@ class Loops(Closing):
             self.bars("a place is written that has no fixed name")
             return
         place = Place(kind, holder, name)
+        self.notes(holder)
         if place not in self.places:
             self.places[place] = self.world.stood(place)
 
@@ -200,9 +210,11 @@ class Loops(Closing):
             self.lists.counts(x)
         else:
             self.lists.forgets(x)
-        appends = type(x) is list and name == "append" and len(given) == 1
-        if appends and self.heads and not self.world.is_outside(x):
-            self.lists.appends(x, given[0])
+        if self.heads and self.is_moving(x) and name in MOVING[type(x)]:
+            appends = type(x) is list and name == "append" and len(given) == 1
+            self.notes(x, How.LONGER if appends else How.MOVED)
+            if appends:
+                self.lists.appends(x, given[0])
             return
         if changes_by_name(x, name):
             self.bars(f"{type(x).__name__}.{name} changes an object")
@@ -383,6 +395,8 @@ class Loops(Closing):
             self.seats.clear()
             self.written.clear()
             self.places.clear()
+            self.changed.clear()
+            self.noted.clear()
             self.walk.forget()
             self.lists.log.clear()
             self.trace.operands = None
@@ -528,17 +542,19 @@ class Loops(Closing):
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
-        head.logged = len(self.lists.log)
+        head.logged, head.noted = len(self.lists.log), len(self.changed)
         head.before = self._variables(head)
         head.marks = self._marks(head)
 
     def _give_up(self, head: Head) -> None:
         """A turn stands for no others; after some of them the loop stays unrolled from here on."""
         key = head.frame.code, head.target
-        self.tried[key] = self.tried.get(key, 0) + 1
+        fills = self.grows(head) and self.grown.get(key, 0) < MOST_ITEMS
+        counts = self.grown if fills else self.tried
+        counts[key] = counts.get(key, 0) + 1
         why = head.why or "its turns are not alike"
         say(*key, why)
-        if self.tried[key] == MOST_TRIED:
+        if self.tried.get(key) == MOST_TRIED:
             self._unrolled(head, why)
             if gives_up(self):
                 raise Learned
@@ -713,7 +729,7 @@ class Loops(Closing):
         self.heads = {key: other for key, other in self.heads.items() if other is not head}
         head.frame = frames[head.depth - self.walk.levels[0].head.depth]
         self.heads[id(head.frame), head.target] = head
-        head.wrote, head.changes = len(self.written), 0
+        head.wrote, head.changes, head.noted = len(self.written), 0, len(self.changed)
         head.marks = self._marks(head)
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
@@ -782,18 +798,3 @@ class Loops(Closing):
         self.ranges.pop(id(head.iterator), None)
         self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
         return True
-
-
-def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
-    return world.loops.advance(*operands)
-
-
-def _iter(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
-    rows = world.loops.iterate(operands[0]) if len(operands) == 1 else None
-    if rows is not None:
-        return rows
-    result = RULES.get(id(iter), RULES[CALL])(world, operation, operands, keywords)
-    if result is not operands[0]:
-        world.loops.makes(result)
-        world.loops.lengths.goes_through(result, operands[0])
-    return result

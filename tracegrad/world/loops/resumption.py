@@ -11,6 +11,7 @@ something else, there is no seat.
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,12 +31,7 @@ from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.prng_keys import Key
 from tracegrad.world.loops.loop_heads import Head
-from tracegrad.world.loops.remade_objects import (
-    is_instance,
-    item_of,
-    maker_of_instances,
-    names_in,
-)
+from tracegrad.world.loops.remade_objects import contents, is_instance, maker_like
 from tracegrad.world.loops.written_places import Place as Slotted
 from tracegrad.world.row_iterators import Items, Rows
 
@@ -201,9 +197,11 @@ class Keeper:
             return self._of_list(x)
         if kind is dict:
             return OfContainer(x, {key: self.form(item) for key, item in x.items()}, dict)
+        if kind is deque:
+            return OfContainer(x, [*map(self.form, x)], maker_like(x))
         if is_instance(x):
-            forms = {name: self.form(item_of(x, name)) for name in names_in(x) or ()}
-            return OfContainer(x, forms, maker_of_instances(kind))
+            forms = {name: self.form(item) for name, item in contents(x).items()}
+            return OfContainer(x, forms, maker_like(x))
         if kind is slice:
             items = tuple(map(self.form, (x.start, x.stop, x.step)))
             return x if _all_same(items, (x.start, x.stop, x.step)) else OfContainer(x, items, _cut)

@@ -7,22 +7,47 @@ who it is does not matter.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 from codegen.ir import Call, Trait, Value
 from tracegrad.machine.liveness import live
-from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
-from tracegrad.world.loops.remade_objects import item_of, names_in, put_item
+from tracegrad.world.loops.remade_objects import (
+    MOST_ITEMS,
+    MOVING,
+    contents,
+    holds_by_name,
+    item_of,
+    names_in,
+    put_item,
+)
 from tracegrad.world.loops.resumption import is_record, items_of, maker_of
 from tracegrad.world.loops.widened_states import Known
 from tracegrad.world.loops.written_places import Place, reached_from
 from tracegrad.world.tensor_places import CELL
 
 DEEPEST = 6  # objects in one another that go item by item
+
+
+class How(IntEnum):
+    """How an object changes."""
+
+    ITEM = 0  # something else stands under a name
+    LONGER = 1  # something is appended to a list
+    MOVED = 2  # what it holds is elsewhere, or gone
+
+
+class Changed(NamedTuple):
+    """An object that is about to change, and what it held until then."""
+
+    holder: Any
+    held: dict[Any, Any]
+    how: How
 
 
 class Holding:
@@ -33,6 +58,9 @@ class Holding:
     lists: Any
     heads: dict[tuple[int, int], Head]
     places: dict[Place, Any]  # that were written to, with what stood there before
+    grown: dict[tuple[Any, int], int]  # turns that filled a list, as a window is, by loop
+    changed: list[Changed]  # objects of the run's own, in order
+    noted: dict[int, tuple[int, Any]]  # where they stand there last, by id
     frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
     def is_recorded(self, x: Any) -> bool:
@@ -120,10 +148,13 @@ class Holding:
         first = None if keys is None else head.twins.setdefault(id(x), slot)
         if keys is None and is_record(x) and (items := items_of(x)) and all(map(_is_leaf, items)):
             keys = tuple(range(len(items)))
+        elif held is not None:
+            keys = tuple(held)
         if keys is None:
             found[slot] = Leaf(x, value)
             return
-        shape = type(x), keys, first  # two variables that have one object do so in all turns
+        limit = x.maxlen if type(x) is deque else None
+        shape = type(x), keys, first, limit  # two variables that have one object do so in all turns
         found[slot] = Leaf(_SHAPES.setdefault(shape, shape), None)
         for key in keys:
             item = _item(x, key) if held is None else held[key]
@@ -146,46 +177,83 @@ class Holding:
                 leaf = head.before.get(slot[:size])
                 if leaf is None or slot[size] not in (names_in(leaf.holder) or ()):
                     continue
-                if self._is_own(leaf.holder) and self._held_at_first(head, leaf.holder) is not None:
+                if self._is_own(leaf.holder):
                     head.rebuilt.add(slot[:size])
                     self._take_apart_before(head, [slot[:size]])
 
     def _is_rebuilt(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
-        """Whether a variable has another object than before, with the same names in it."""
+        """Whether a variable has another object than before, with the same names in it.
+
+        Or the same, in which a turn has moved what it holds.
+        """
         named = isinstance(slot[0], Place) and slot[0].kind != CELL
         if slot not in head.before or named or on_stack(slot):
             return False
         one, other = head.before[slot].holder, leaf.holder
-        if one is other or type(one) is not type(other) or len(slot) > DEEPEST:
+        if type(one) is not type(other) or len(slot) > DEEPEST or names_in(other) is None:
             return False
-        alike = names_in(one) is not None and names_in(one) == names_in(other)
-        own = alike and self._is_own(one) and self._is_own(other)
-        return own and self._held_at_first(head, one) is not None
+        if not (self._is_own(one) and self._is_own(other)):
+            return False
+        if one is other:
+            changed = self.changed[head.noted :]
+            moved = any(x.holder is one and x.how is How.MOVED for x in changed)
+        else:
+            moved = self._is_gone(head, one)
+        return moved and (*self._held_at_first(head, one),) == names_in(other)
 
     def _is_own(self, x: Any) -> bool:
         """Whether an object was made in the run, and is known as nothing else."""
         known = self.lists.read_by_number(x) or (type(x) is list and self.lists.stands(x))
         return not known and not self.world.is_outside(x) and self.world.original(x) is x
 
-    def _held_at_first(self, head: Head, x: Any) -> dict[Any, Any] | None:
-        """What an object held where the first turn began; None where nobody knows.
+    def is_moving(self, x: Any) -> bool:
+        """Whether the run has made a container in which what it holds may be moved."""
+        return type(x) in MOVING and not self.world.is_outside(x)
 
-        What has been written to it since then is nobody's business where it is gone by now.
-        """
-        found = {name: item_of(x, name) for name in names_in(x) or ()}
-        written = False
-        for place, stood in self.places.items():
-            if place.holder is not x:
-                continue
-            name = place.name + len(x) if type(x) is list and place.name < 0 else place.name
-            leaf = head.before.get((place,), Leaf(stood, None))
-            if name not in found or leaf.holder is ABSENT or (place, 0) in head.before:
-                return None
-            written |= leaf.holder is not found[name]
-            found[name] = leaf.holder
-        if written and self.has_in_next_turn(head, {id(x)}):
-            return None
-        return found
+    def notes(self, x: Any, how: How = How.ITEM) -> None:
+        """An object is about to change: what one of the run's own holds until then is noted."""
+        if not holds_by_name(x) or self.world.is_outside(x):
+            return
+        since = max((head.noted for head in self.heads.values()), default=0)
+        at, _ = self.noted.get(id(x), (-1, None))
+        if at < since or how > self.changed[at].how:
+            self.noted[id(x)] = len(self.changed), x
+            self.changed.append(Changed(x, contents(x), how))
+
+    def _notes_all(self, frame: Any, slot: Slot) -> None:
+        """The same of what stands around a place that is about to get something else."""
+        first = slot[0]
+        if isinstance(first, Place):
+            self.notes(first.holder)
+        x = first.now() if isinstance(first, Place) else frame.fast[first]
+        for place in slot[1:]:
+            self.notes(x)
+            x = _item(x, place)
+
+    def _held_at_first(self, head: Head, x: Any) -> dict[Any, Any]:
+        """What an object held where the first turn began."""
+        changed = next((other for other in self.changed[head.noted :] if other.holder is x), None)
+        return contents(x) if changed is None else changed.held
+
+    def _is_gone(self, head: Head, x: Any) -> bool:
+        """Whether what a turn has done to an object does not matter: nobody has it any more."""
+        changed = any(other.holder is x for other in self.changed[head.noted :])
+        return not changed or not self.has_in_next_turn(head, {id(x)})
+
+    def _moves(self, head: Head) -> bool:
+        """Whether a turn moved what an object holds that is there in the next one, as a whole."""
+        moved = {id(other.holder) for other in self.changed[head.noted :] if other.how is How.MOVED}
+        moved -= head.twins.keys()
+        return bool(moved) and bool(self.has_in_next_turn(head, moved))
+
+    def grows(self, head: Head) -> bool:
+        """Whether a turn made a short list or deque longer, which may be full soon."""
+        longer = [
+            other.holder
+            for other in self.changed[head.noted :]
+            if other.how is not How.ITEM and len(other.held) < len(other.holder) <= MOST_ITEMS
+        ]
+        return bool(longer) and bool(self.has_in_next_turn(head, {*map(id, longer)}))
 
     def _take_apart_before(self, head: Head, slots: Iterable[Slot]) -> None:
         """Notes item by item what objects held where the first turn began."""
