@@ -79,7 +79,7 @@ from tracegrad.world.loops.widened_states import States
 from tracegrad.world.untraced_world import interpreted
 
 
-class TooDeep(Exception):
+class TooDeep(TraceError):
     """A program nests deeper than the compiler, which is recursive, or than Python can go."""
 
 
@@ -540,7 +540,10 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             try:
                 version = make_version(self._function, self._transform, arguments, mode, run, known)
             except RecursionError as error:
-                raise TooDeep from error
+                raise TooDeep(
+                    f"{self.__name__}: its program nests deeper than Python can, so that there is "
+                    "none: compile parts of the function instead"
+                ) from error
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
         version.effect = run.effect
         return version
