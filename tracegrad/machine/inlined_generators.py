@@ -22,7 +22,7 @@ import dis
 import os
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -244,6 +244,12 @@ def _after_loop(x: Instruction) -> int:
     return x.arg + (2 if VERSION == (3, 13) else 1 if VERSION >= (3, 12) else 0)
 
 
+def _ends_of_loops(instructions: Iterable[Instruction]) -> set[int]:
+    """What stands where loops end, which `_after_loop` is told from; since 3.12 it never runs."""
+    loops = [x for x in instructions if x.name == "FOR_ITER"]
+    return {i for x in loops for i in range(x.arg, _after_loop(x))}
+
+
 def _depths(
     instructions: Sequence[Instruction], handlers: Sequence[Handler | None]
 ) -> list[int | None]:
@@ -349,6 +355,7 @@ def _loop_at(
             waiting.append(_after_loop(x) if x.name == "FOR_ITER" else x.arg)
         if not x.name.startswith("JUMP_") or "_IF_" in x.name:
             waiting.append(i + 1)
+    body |= _ends_of_loops([instructions[i] for i in body])
     return _Loop(head, below, tuple(sorted(body)), frozenset(leaves), depths)
 
 
@@ -517,9 +524,13 @@ class _Writer:
         self._add(begins, ("code", self.loop.head))
         end = "code", _after_loop(self.instructions[self.loop.head]) + _KEEPS
         made_by = [x.name for x in self.inner].index("RETURN_GENERATOR")
+        ends = _ends_of_loops(self.inner)
         for i, x in enumerate(self.inner):
             self._here(("generator", i))
             depth = self.depths[i]
+            if i in ends and depth is None:
+                self._of_generator(x)
+                continue
             if depth is None or i in (made_by, made_by + 1) or x.name == "COPY_FREE_VARS":
                 continue
             if x.name == "YIELD_VALUE":
