@@ -2298,3 +2298,27 @@ def windows_and_histories(np):
         return np.sum(before * now) + sum(last) * layers[0] + layers[1]
 
     return loss
+
+
+def _thinned_copy_in_jax(np):
+    def loss(x):
+        y = np.concatenate((np.sin(x[:1]) - 1.5, x))
+        z = np.where(y > 0.3, y * 0.5 + y * y[0], y)
+        return np.sum(z * z)
+
+    return loss
+
+
+@program(lambda draw, n=20: (draw(n),), dict(n=31), reference=_thinned_copy_in_jax)
+def thinned_copy(np):
+    """The first turn writes nothing to the copy, turns after it do."""
+
+    def loss(x):
+        y = np.concatenate((np.sin(x[:1]) - 1.5, x))
+        z = y.copy()
+        for i in range(len(y)):
+            if z[i] > 0.3:
+                z[i] = z[i] * 0.5 + y[i] * y[0]
+        return np.sum(z * z)
+
+    return loss

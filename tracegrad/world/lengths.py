@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codegen.ir import Value
+from codegen.ir import Origin, Value
 from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
@@ -388,12 +388,12 @@ class Lengths:
     def _tensor(self, x: Any) -> Any:
         return wrap(int.__index__(x), (self.trace, self.value(x.dim))) if type(x) is Length else x
 
-    def value(self, dim: Dim) -> Value:
+    def value(self, dim: Dim, origin: Origin | None = None) -> Value:
         """A length as a value of the program."""
         dim = self.trace.sizes.resolve(dim)
         if not isinstance(dim, Size):
             return self.trace.builder.constant(dim, INT)  # type: ignore[no-any-return]
-        origin = self.trace.origin().named(None)
+        origin = origin or self.trace.origin().named(None)
         (value,) = self.trace.builder.call(length, (), origin, size=dim)
         self.loops.walk.tensors[value] = self.trace.sizes.value(dim)
         return value  # type: ignore[no-any-return]

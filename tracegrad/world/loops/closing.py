@@ -439,7 +439,8 @@ class Closing(Holding):
             self.lengths.fix(stop)
         self.lengths.assume_turns(start, stop, step)
         start = add(start, step * head.peeled) if head.ends else start
-        return self.lengths.value(start), self.lengths.value(stop)
+        origin = self._origin(head, ())
+        return self.lengths.value(start, origin), self.lengths.value(stop, origin)
 
     def turns_of(self, head: Head) -> Dim:
         """How many turns a loop has from where it was first watched."""

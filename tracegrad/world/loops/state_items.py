@@ -75,8 +75,13 @@ class Holding:
     def _freeze_views(
         self, head: Head, parameters: Sequence[Value], arguments: Sequence[Value]
     ) -> None:
-        """Nor are views that variables have still where the loop is left in its first turn."""
+        """Nor are views that variables have still where the loop is left in its first turn.
+
+        An array that turns write to is none: a copy is in a trace what a view is.
+        """
         for parameter, value in zip(parameters, arguments, strict=False):
+            if parameter in head.written:
+                continue
             shown = []
             made = self.trace.builder.producer.get(value)
             while isinstance(made, Call) and Trait.VIEW in made.op.traits:
