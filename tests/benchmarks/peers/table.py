@@ -41,7 +41,7 @@ dtype.
 - *memory of tuned* is the peak memory of tracegrad as a multiple of that of *tuned*.
 - *first call* is the time of the first call of tracegrad, which compiles.
 
-[Performance](performance.md) tells how this is measured and what was learned.
+[Performance](performance.md) says how this is measured and what was learned.
 """
 
 
