@@ -42,16 +42,16 @@ INTRODUCTION = """# Functions and ops
 Made by `python tests/ops_page.py` from the op table, the namespace and the tests; a test fails
 while it is not up to date.
 
-A *function* is what you call, an *op* one record of the table (`tracegrad/ops`). Both targets take
-every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling.
+A *function* is what you call; an *op* is one record of the table (`tracegrad/ops`). Every function
+works in both targets: NumPy source uses the op's NumPy spelling, JAX source its JAX spelling.
 
 ## Functions
 
 *Dtypes* are those of results: `float32` says that float32 gives float32. Where no rule of an op
 tells them, they were observed in the example of the function's docstring, in which Python's numbers
-and lists count as float64. *Gradient* says whether results carry one: **yes**; **zero**
-where the derivative is 0 wherever it exists (counts, places, comparisons, rounding). It is the same
-in both targets, because the derivative rule is one and is spelled in each.
+and lists count as float64. *Gradient* says whether results have one: **yes**, or **zero**
+where the derivative is 0 wherever it exists (counts, indices, comparisons, rounding). It is the same
+in both targets, because both use the same derivative rule.
 
 | function | what it gives | dtypes | gradient |
 | --- | --- | --- | --- |
