@@ -50,8 +50,8 @@ works in both targets: NumPy source uses the op's NumPy spelling, JAX source its
 *Dtypes* are those of results: `float32` says that float32 gives float32. Where no rule of an op
 tells them, they were observed in the example of the function's docstring, in which Python's numbers
 and lists count as float64. *Gradient* says whether results have one: **yes**, or **zero**
-where the derivative is 0 wherever it exists (counts, indices, comparisons, rounding). It is the same
-in both targets, because both use the same derivative rule.
+where the derivative is 0 wherever it exists (counts, indices, comparisons, rounding). It is the
+same in both targets, because both use the same derivative rule.
 
 | function | what it gives | dtypes | gradient |
 | --- | --- | --- | --- |
