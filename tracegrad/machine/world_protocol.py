@@ -190,7 +190,7 @@ def set_plainly(x: Any, name: str, value: Any) -> None:
     try:
         set_generally(x, name, value)
         return
-    except TypeError:  # an object whose C type has its own way
+    except (TypeError, AttributeError):  # an object whose C type has its own way
         pass
     if is_a(x, type):
         type.__setattr__(x, name, value)
