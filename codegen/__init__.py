@@ -1,4 +1,4 @@
-"""Graphs in, Python text out.
+"""Graphs in, Python source out.
 
 A small compiler back end that knows no tensor and no gradient: types with free dimensions, an SSA
 graph over ops that the client supplies, rewriting, passes, and emitters for NumPy and JAX. It
