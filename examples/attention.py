@@ -1,9 +1,9 @@
-"""Train a small attention model to write like the Python manual, one character after another.
+"""Train a small attention model to write text like the Python manual, character by character.
 
 In: the help texts that ship with Python (``pydoc_data.topics``, the language reference).
-Out: the generated source of an attention block, the loss on pages that were not trained on beside
-that of counted pairs of characters, a few lines that the model writes, and the surprise at each
-character of a page in ``examples/output/attention.png``.
+Out: the generated source of an attention block; the loss on text that was held out, beside the loss
+of a model that counts pairs of characters; a few lines that the model writes; and in
+``examples/output/attention.png`` how unlikely the model found each character of a page.
 
     python examples/attention.py [--backend jax] [--steps 800] [--quick] [--beside-jax]
 """
@@ -31,7 +31,7 @@ PROMPT = "If the expression is not a name, the statement raises an error. "  # C
 
 
 def attention(p, h):
-    """Each place of h, shape (batch, CONTEXT, WIDTH), gathers from the places before it."""
+    """Causal attention on h, shape (batch, CONTEXT, WIDTH): no position sees a later one."""
     q, k, v = (split(nn.linear(h, p[name])) for name in ("query", "key", "value"))
     gathered = nn.scaled_dot_product_attention(q, k, v, is_causal=True)
     return nn.linear(gathered.transpose(0, 2, 1, 3).reshape(h.shape), p["out"])
@@ -47,7 +47,7 @@ def perceptron(p, h):
 
 
 def logits(params, text):
-    """For every place of text, shape (batch, places), a number for each character to come next."""
+    """At each position of text, shape (batch, positions), the logits of the next character."""
     h = nn.embedding(text, params["characters"]) + params["places"][: text.shape[1]]
     for p in params["layers"]:
         h = h + attention(p, nn.layer_norm(h, WIDTH, p["norm_1"]))
@@ -56,7 +56,7 @@ def logits(params, text):
 
 
 def loss(params, text):
-    """The mean surprise, in nats, at each character of text, shape (batch, CONTEXT + 1)."""
+    """The mean cross-entropy per character, in nats, of text of shape (batch, CONTEXT + 1)."""
     found = logits(params, text[:, :-1])
     return nn.cross_entropy(found.swapaxes(1, 2), text[:, 1:])
 
@@ -119,7 +119,7 @@ def initial_params(rng, letters):
 
 
 def manual():
-    """(characters, numbers): every character that occurs, and the text as places among them."""
+    """(characters, numbers): every character that occurs, and the text as indices of these."""
     text = "\n".join(topics[name] for name in sorted(topics))
     text = re.sub(r"[^\n -~]", "", re.sub(r"\*{3,}|={3,}|-{3,}|\^{3,}", "", text))
     characters, numbers = np.unique(list(text), return_inverse=True)
@@ -132,7 +132,7 @@ def windows(text, starts):
 
 
 def surprise_of_pairs(train, test, letters):
-    """The mean surprise of a model that counted which character follows which."""
+    """The mean cross-entropy of a model that counts which character follows which."""
     counts = np.full((letters, letters), 0.1)
     np.add.at(counts, (train[:-1], train[1:]), 1.0)
     chance = counts / counts.sum(axis=1, keepdims=True)
@@ -140,7 +140,7 @@ def surprise_of_pairs(train, test, letters):
 
 
 def write(params, prompt, length, rng):
-    """The prompt, continued by characters drawn from the model's guesses."""
+    """The prompt, continued by characters drawn from the model's predictions."""
     text = list(prompt)
     for _ in range(length):
         scores = guess(params, np.array([text[-CONTEXT:]]))[0, -1].astype(float) / 0.7
@@ -153,7 +153,7 @@ def write(params, prompt, length, rng):
 
 
 def train(params, text, test, steps, rng):
-    """The trained params, and the mean surprise on the test text."""
+    """The trained params, and the mean cross-entropy on the test text."""
     warmup, decay = tg.optim.schedules.linear_warmup(50), tg.optim.schedules.cosine_decay(steps)
     init, update = tg.optim.adam(lr=lambda step: RATE * warmup(step) * decay(step))
     update, state = tg.compile(update), init(params)
@@ -171,7 +171,7 @@ def train(params, text, test, steps, rng):
 
 
 def plot(params, text, characters, lines=6):
-    """Text that was held out, each character in the colour of the surprise at it."""
+    """Text that was held out; the colour of a character shows its cross-entropy."""
     count = lines * CONTEXT
     known = windows(text, np.arange(count))  # the characters before each one
     scores = np.concatenate([guess(params, part[:, :-1])[:, -1] for part in np.split(known, 8)])

@@ -1,9 +1,9 @@
-"""Write digits by hand that nobody has written, with a variational autoencoder.
+"""Generate images of handwritten digits, with a variational autoencoder.
 
 In: the 1,797 images of scikit-learn's ``load_digits`` (8 x 8 pixels, ten classes; the labels are
 not used to train).
-Out: the generated source of the loss and its gradient; the plane of two numbers that the model
-describes an image by, and the images that it makes for places all over it, in
+Out: the generated source of the loss and its gradient; the plane of the two numbers by which the
+model describes an image, and the images that it generates for points of this plane, in
 ``examples/output/autoencoder.png``.
 
     python examples/autoencoder.py [--backend jax] [--quick] [--beside-jax]
@@ -25,18 +25,18 @@ RATE = 3e-3
 EPOCHS = 150
 
 
-# The model: an image as a place in the plane, and back (Kingma and Welling, 2014).
+# The model: an image as two numbers, its code, and back (Kingma and Welling, 2014).
 
 
 def encode(params, images):
-    """For each image the mean of its place, and the logarithm of its standard deviation."""
+    """For each image the mean of its code, and the logarithm of the standard deviation."""
     h = np.tanh(nn.linear(images, params["w1"], params["b1"]))
     found = nn.linear(h, params["w2"], params["b2"])
     return found[:, :2], found[:, 2:]
 
 
 def decode(params, places):
-    """The logits of pixels of an image for each place."""
+    """For each code the logits of an image's pixels."""
     h = np.tanh(nn.linear(places, params["w3"], params["b3"]))
     return nn.linear(h, params["w4"], params["b4"])
 
@@ -87,7 +87,7 @@ def initial_params(rng):
 
 
 def digits():
-    """Images with pixels in [0, 1], and what they show."""
+    """Images with pixels in [0, 1], and their labels."""
     pixels, labels = load_digits(return_X_y=True)
     return (pixels / 16.0).astype(np.float32), labels
 
@@ -120,7 +120,7 @@ def train(params, images, epochs, rng):
 
 
 def plot(params, images, labels, across=14):
-    """Where images lie in the plane, and what the model writes all over it."""
+    """The codes of the images, and what the model generates for points of the plane."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
     means, _ = encode(params, images)
     points = left.scatter(*means.T, c=labels, cmap="tab10", s=6, vmin=-0.5, vmax=9.5)

@@ -1,11 +1,11 @@
-"""Find mountains and the aeroplane that photographed them, from the photographs alone.
+"""Find the positions of points and cameras from photographs alone, by bundle adjustment.
 
 In: points of the mountains around the Jacksboro fault in Tennessee (a digital elevation model that
-ships with matplotlib). The flight over them is made up here, and so is where each photograph shows
-which point, with an error of a pixel or so.
+ships with matplotlib). The flight over them is invented, and so are the positions of the points in
+the photographs, with errors of about a pixel.
 Out: the generated source of products with the Jacobian, which is sparse: a few products give all
-its entries; places of points and cameras, by Levenberg and Marquardt's method; how far points are
-from where they should be, in ``examples/output/bundle_adjustment.png``.
+its entries; positions of points and cameras, by the Levenberg-Marquardt method; the distances of
+the points from their true positions, in ``examples/output/bundle_adjustment.png``.
 
     python examples/bundle_adjustment.py [--backend jax] [--quick] [--beside-jax]
 """
@@ -32,7 +32,7 @@ NOISE = 1.0  # pixels
 
 
 def rotated(points, turns):
-    """Points, turned around axes by angles that are the axes' lengths (Rodrigues)."""
+    """Points, rotated around axes; the length of an axis is the angle (Rodrigues)."""
     angle = np.sqrt(np.sum(turns**2, axis=1, keepdims=True) + 1e-24)
     axis = turns / angle
     along = np.sum(axis * points, axis=1, keepdims=True) * axis
@@ -41,16 +41,16 @@ def rotated(points, turns):
 
 
 def seen(cameras, points):
-    """Where on its photograph each camera, of six numbers, shows a point; in pixels."""
+    """The position of each point in the photograph of its camera (six numbers), in pixels."""
     from_camera = rotated(points, cameras[:, :3]) + cameras[:, 3:]
     return -FOCAL * from_camera[:, :2] / from_camera[:, 2:]
 
 
 def residuals(unknown, camera, point, found):
-    """The differences between where points are seen and where they were found.
+    """The differences between predicted and observed positions in the photographs.
 
-    unknown holds six numbers of each camera, then three of each point; camera and point tell of
-    each finding which ones it is about.
+    unknown holds six numbers for each camera, then three for each point. Observation i is of
+    point[i], by camera[i].
     """
     cameras = unknown[: 6 * CAMERAS].reshape(CAMERAS, 6)
     points = unknown[6 * CAMERAS :].reshape(-1, 3)
@@ -61,7 +61,7 @@ jacobian = tg.jacobian(residuals, sparse=True)
 
 
 def in_jax():
-    """The same in JAX: the derivatives of each finding alone, put together by hand."""
+    """The same in JAX: derivatives of each observation, put into the matrix by hand."""
     import jax
     import jax.numpy as jnp
 
@@ -102,7 +102,7 @@ def in_jax():
 
 
 def mountains(rng, count):
-    """Places on the ground, in kilometres from the middle: east, north and up."""
+    """Points on the ground, in kilometres from the middle: east, north and up."""
     with get_sample_data("jacksboro_fault_dem.npz") as data:
         heights = data["elevation"][WINDOW].astype(float) / 1000.0
     south, east = (rng.integers(n, size=count) for n in heights.shape)
@@ -111,7 +111,7 @@ def mountains(rng, count):
 
 
 def flight(rng):
-    """Six numbers of each camera: three lines over the mountains, with a shaking hand."""
+    """Six numbers for each camera: three lines over the mountains, with some noise."""
     x, y = np.meshgrid(np.linspace(-3.5, 3.5, CAMERAS // 3), [-2.5, 0.0, 2.5])
     places = np.stack([x.ravel(), y.ravel(), np.full(CAMERAS, 6.0)], axis=1)
     places += rng.normal(0.0, 0.2, places.shape)
@@ -120,7 +120,7 @@ def flight(rng):
 
 
 def survey(rng, count=POINTS):
-    """What there is, as one vector; which camera found which point, and where."""
+    """The true values, as one vector; camera, point and position of each observation."""
     cameras, points = flight(rng), mountains(rng, count)
     camera, point = (a.ravel() for a in np.indices((CAMERAS, count)))
     found = seen(cameras[camera], points[point])
@@ -134,7 +134,7 @@ def survey(rng, count=POINTS):
 
 
 def guessed(truth, rng):
-    """Where the adjustment begins: cameras and points that are off by hundreds of metres."""
+    """The initial values: cameras and points with errors of hundreds of metres."""
     off = np.concatenate(
         [
             np.tile([0.03, 0.03, 0.03, 0.2, 0.2, 0.2], CAMERAS),
@@ -152,7 +152,7 @@ def shown():
 
 
 def adjusted(unknown, findings, steps):
-    """The unknown that explains the findings best, and the error in pixels before each step."""
+    """The unknown that fits the observations best, and the error in pixels before each step."""
     damping, history = 1e-3, []
     value = residuals(unknown, *findings)
     bar = trange(steps, desc="adjusting", unit="step")
@@ -172,7 +172,7 @@ def adjusted(unknown, findings, steps):
 
 
 def fitted(points, truth):
-    """Points, moved, turned and scaled onto the true ones: no photograph tells where north is."""
+    """Points, moved, rotated and scaled onto the true ones: photographs do not show north."""
     a, b = points - points.mean(axis=0), truth - truth.mean(axis=0)
     u, sizes, v = np.linalg.svd(a.T @ b)
     return np.sum(sizes) / np.sum(a**2) * (a @ u @ v) + truth.mean(axis=0)

@@ -15,7 +15,7 @@ OUTPUT = Path(__file__).parent / "output"
 
 
 def options(about, quick, backends=("numpy", "jax"), in_jax=True):
-    """A parser of the arguments that examples take; ``quick`` says what is less then."""
+    """A parser of the arguments that examples take; ``quick`` says what ``--quick`` shortens."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--backend", choices=backends, default=backends[0])
     parser.add_argument("--quick", action="store_true", help=quick)
@@ -72,7 +72,7 @@ def dense(x):
 
 
 def save(figure, name):
-    """Writes a figure to examples/output/ and says so."""
+    """Write a figure to examples/output/, and print its path."""
     OUTPUT.mkdir(exist_ok=True)
     path = OUTPUT / f"{name}.png"
     figure.savefig(path, dpi=150)

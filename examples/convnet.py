@@ -47,7 +47,7 @@ def loss(params, images, labels):
 
 @tg.value_and_grad
 def loss_without_noise(params, images, labels):
-    """The same with all units: what can be compared, since JAX has random numbers of its own."""
+    """The loss without dropout, for comparisons: JAX draws other random numbers."""
     return nn.cross_entropy(forward(params, images), labels)
 
 

@@ -1,9 +1,9 @@
-"""Estimate how nervous a share is, day by day, with a GARCH model of its returns.
+"""Estimate the volatility of a share, day by day, with a GARCH model of its returns.
 
 In: the 1,047 closing prices of Google from 2004 to 2008 that ship with matplotlib (``goog.npz``).
-Out: the generated gradient of the likelihood, whose loop over days stays a loop; the parameters
-that make the returns most likely, by L-BFGS; the volatility of every day, with the share of
-returns that leave a band of two standard deviations, in ``examples/output/garch.png``.
+Out: the generated gradient of the likelihood, whose loop over days stays a loop; the parameters of
+maximum likelihood, by L-BFGS; the volatility of every day, and the fraction of returns that are
+more than two standard deviations from the mean, in ``examples/output/garch.png``.
 
     python examples/garch.py [--backend numba|jax] [--quick] [--beside-jax]
 """
@@ -67,7 +67,7 @@ def in_jax():
 
 @tg.compile
 def volatility(theta, returns):
-    """The standard deviation that the model expects for each day, before it sees the return."""
+    """The standard deviation that the model predicts for each day from the days before it."""
     mean, omega, alpha, beta = parameters(theta)
     variance = omega / (1.0 - alpha - beta)
     expected = []
@@ -81,7 +81,7 @@ def volatility(theta, returns):
 
 
 def share():
-    """The days and the returns of Google, in percent of the logarithm of the price."""
+    """The days and the log returns of Google's share, in percent."""
     with get_sample_data("goog.npz") as data:
         prices = data["price_data"]
     returns = 100.0 * np.diff(np.log(prices["adj_close"]))

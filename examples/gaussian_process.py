@@ -1,10 +1,10 @@
 """Draw a map of mountains from a few hundred measured heights, with a Gaussian process.
 
 In: heights around the Jacksboro fault in Tennessee (a digital elevation model that ships with
-matplotlib), known to the model at few random places only.
-Out: the generated gradient of the log marginal likelihood, beside scikit-learn's for one kind of
-kernel; the hyperparameters that make the heights most likely; the error on all other places; the
-map, with its uncertainty, in ``examples/output/gaussian_process.png``.
+matplotlib). The model gets the heights at a few random places.
+Out: the generated gradient of the log marginal likelihood, compared with scikit-learn's for one
+kind of kernel; the hyperparameters of maximum likelihood; the error at all other places; the map,
+with its uncertainty, in ``examples/output/gaussian_process.png``.
 
     python examples/gaussian_process.py [--backend jax] [--steps 120] [--quick] [--beside-jax]
 """
@@ -32,9 +32,9 @@ REQUIRED = 0.8  # share of the variance of heights that must be explained where 
 
 
 def covariance(params, a, b):
-    """Of heights at places a and b, shape (len(a), len(b)).
+    """The covariance of heights at places a and b, shape (len(a), len(b)).
 
-    ``metric`` turns places into multiples of a length that depends on the direction.
+    ``metric`` divides distances by a length scale that depends on the direction.
     """
     p, q = a @ params["metric"], b @ params["metric"]
     squares = np.sum((p[:, None] - q) ** 2, axis=2)
@@ -109,7 +109,7 @@ def shown():
 
 
 def learn(params, x, y, steps):
-    """The params after so many steps of Adam, and the loss before each."""
+    """The params after all steps of Adam, and the loss before each step."""
     init, update = tg.optim.adam(lr=RATE)
     state, history = init(params), []
     bar = trange(steps, desc="learning", unit="step")
@@ -195,7 +195,7 @@ def plot(params, history, places, heights, shape, scale, measured, mean, deviati
 
 
 def add_lengths(ax, params, extent):
-    """An ellipse with the lengths of the metric as its half axes: near places have like heights."""
+    """An ellipse whose semi-axes are the length scales: heights within it are correlated."""
     values, vectors = np.linalg.eigh(params["metric"] @ params["metric"].T)
     long, short = 2.0 / np.sqrt(values)
     angle = np.degrees(np.arctan2(*vectors[::-1, 0]))

@@ -1,9 +1,9 @@
-"""Tell vowels from consonants, of which nobody has told the program, with a hidden Markov model.
+"""Divide letters into vowels and consonants without labels, with a hidden Markov model.
 
 In: the letters of the help texts that ship with Python (``pydoc_data.topics``), in their order.
-Out: the generated gradient of the likelihood, whose loop goes from letter to letter; the two kinds
-of letters that make the text most likely, by L-BFGS; how often each kind writes each letter, in
-``examples/output/hidden_markov.png`` (the first to try this were Cave and Neuwirth, 1980).
+Out: the generated gradient of the likelihood, with its loop over letters; the two states of maximum
+likelihood, by L-BFGS; how often each state emits each letter, in
+``examples/output/hidden_markov.png`` (after Cave and Neuwirth, 1980).
 
     python examples/hidden_markov.py [--backend jax] [--quick] [--beside-jax]
 """
@@ -24,11 +24,11 @@ KINDS = 2
 PLACES, PIECES = 100, 200  # letters in a piece of text, and pieces
 
 
-# The model: a chain of kinds that nobody sees, each of which writes a letter.
+# The model: a chain of hidden states, each of which emits a letter.
 
 
 def chances(theta):
-    """Of the first kind, of the next one after each kind, and of the letters of each kind."""
+    """Probabilities of the first state, of the transitions, and of the letters of each state."""
     first, steps, letters = theta[:2], theta[2:6], theta[6:]
     return (
         tg.softmax(first),
@@ -41,8 +41,8 @@ def chances(theta):
 def loss(theta, text):
     """Minus the mean log likelihood of a letter, and its gradient in theta.
 
-    text, of shape (places, pieces), has the numbers of letters. What is known of the kind at a
-    place, before its letter is seen, is the belief in each kind, of shape (pieces, kinds).
+    text, of shape (places, pieces), has the indices of letters. The belief, of shape
+    (pieces, states), has the probability of each state given the letters before this one.
     """
     belief, steps, letters = chances(theta)
     total = 0.0
@@ -80,7 +80,7 @@ def in_jax():
 
 
 def manual(pieces):
-    """Pieces of text, of shape (places, pieces), with letters as numbers."""
+    """Pieces of text, of shape (places, pieces), with letters as indices."""
     text = " ".join(topics[name] for name in sorted(topics)).lower()
     text = re.sub(r"[^a-z]+", " ", text)
     numbers = np.array([LETTERS.index(letter) for letter in text[: pieces * PLACES]])
@@ -88,7 +88,7 @@ def manual(pieces):
 
 
 def initial():
-    """Theta at the start: kinds that hardly differ in their letters, and that like to alternate."""
+    """Initial theta: states whose letters hardly differ, and that often alternate."""
     theta = 0.1 * np.random.default_rng(0).normal(size=KINDS + KINDS**2 + KINDS * len(LETTERS))
     theta[2:6] = -1.0, 1.0, 1.0, -1.0
     return theta
@@ -114,7 +114,7 @@ def fit(text, steps):
 
 
 def plot(letters, vowels):
-    """How often each kind writes each letter."""
+    """How often each state emits each letter."""
     order = [vowels, 1 - vowels]
     figure, axes = plt.subplots(2, 1, figsize=(10, 5), sharex=True, layout="constrained")
     names = [letter if letter != " " else "␣" for letter in LETTERS]

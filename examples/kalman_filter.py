@@ -1,10 +1,10 @@
-"""Find the level of the Nile below its yearly floods, with a Kalman filter.
+"""Estimate the level of the Nile over a hundred years, with a Kalman filter.
 
 In: the flow of the Nile at Aswan in the years 1871 to 1970 (Cobb, 1978; the numbers stand below).
-Forty of them are taken away, and the filter goes on without them.
-Out: the generated gradient of the likelihood, with its loop over years; the variances that make
-the flow most likely, beside those that Durbin and Koopman (2012) give for all hundred years; the
-level in every year, filtered and smoothed, in ``examples/output/kalman_filter.png``.
+Forty of them are hidden from the filter.
+Out: the generated gradient of the likelihood, with its loop over years; the variances of maximum
+likelihood, beside those that Durbin and Koopman (2012) give for all hundred years; the level in
+every year, filtered and smoothed, in ``examples/output/kalman_filter.png``.
 
     python examples/kalman_filter.py [--backend numba|jax] [--quick] [--beside-jax]
 """
@@ -34,7 +34,7 @@ AT_FIRST = np.array([0.0, 1e7])  # mean and variance of the level at first: noth
 
 
 def filtered(theta, flow):
-    """The level that the years before a year let expect, and its variance; for every year."""
+    """For every year, the level predicted from the years before it, and its variance."""
     noise, step = np.exp(2.0 * theta)
     level, variance = AT_FIRST
     levels, variances = [], []
@@ -52,7 +52,7 @@ def filtered(theta, flow):
 def loss(theta, flow):
     """Minus the log likelihood of flow, and its gradient in theta.
 
-    Theta are the logarithms of two standard deviations: of the noise, and of the step of a year.
+    theta has the logarithms of two standard deviations: of the noise, and of a year's step.
     """
     levels, variances = filtered(theta, flow)
     spread = variances + np.exp(2.0 * theta[0])
@@ -85,7 +85,7 @@ def in_jax():
 
 
 def smoothed(theta, flow):
-    """The level and its variance in every year, as all years together let think."""
+    """For every year, the level given all years, and its variance."""
     noise, step = np.exp(2.0 * theta)
     expected, before = filtered(theta, flow)
     gain = np.where(np.isnan(flow), 0.0, before / (before + noise))
@@ -102,7 +102,7 @@ def smoothed(theta, flow):
 
 
 def river():
-    """The flow of all years, and of those that the filter is shown."""
+    """The flow of all years, and of those that the filter gets."""
     flow = np.array(NILE.split(), dtype=float)
     shown = flow.copy()
     shown[20:40] = np.nan

@@ -1,10 +1,10 @@
-"""Follow a medicine through twelve people, with a solver of differential equations in the gradient.
+"""Model a medicine in the blood of twelve people, with an ODE solver inside the loss.
 
-In: how much theophylline twelve people took, and what was found in their blood at eleven times
-(Boeckmann, Sheiner and Beal, 1994; ``Theoph`` of R; the numbers stand below).
-Out: the generated gradient through the solver, whose ``while`` chooses its own steps; how fast each
-person takes the medicine up and loses it, by L-BFGS; the solver beside the formula that this model
-happens to have; the curves in ``examples/output/pharmacokinetics.png``.
+In: the doses of theophylline that twelve people took, and the concentrations in their blood at
+eleven times (Boeckmann, Sheiner and Beal, 1994; ``Theoph`` of R; the numbers stand below).
+Out: the generated gradient through the solver, whose ``while`` chooses its own steps; the rates at
+which each person absorbs and eliminates the medicine, by L-BFGS; the solver compared with the
+closed-form solution; the curves in ``examples/output/pharmacokinetics.png``.
 
     python examples/pharmacokinetics.py [--quick] [--beside-jax]
 """
@@ -52,7 +52,7 @@ TOLERANCE = 1e-5  # of a step
 
 
 def compartments(theta):
-    """The matrix of y' = A @ y, where y is what the gut holds and what a litre of blood holds."""
+    """The matrix of y' = A @ y, where y has the amount in the gut and in a litre of blood."""
     absorbed, eliminated, volume = np.exp(theta)
     return np.array([[-absorbed, 0.0], [absorbed / volume, -eliminated]])
 
@@ -60,7 +60,7 @@ def compartments(theta):
 def advance(rates, y, t, end, h):
     """y at the end, from y at t, and the length of the next step (Bogacki and Shampine, 1989).
 
-    Which steps are taken is no matter of the parameters: no gradient goes through their length.
+    No gradient flows through the length of a step: steps are not part of the model.
     """
     while t < end:
         h = np.minimum(h, end - t)
@@ -79,7 +79,7 @@ def advance(rates, y, t, end, h):
 
 
 def concentrations(theta, dose, times):
-    """What a litre of blood has at the times, the first of which is that of the dose."""
+    """The concentrations in the blood at the times; the first is the time of the dose."""
     rates = compartments(theta)
     y = np.array([1.0, 0.0]) * dose
     h = 0.01 * (times[-1] - times[0])
@@ -92,12 +92,12 @@ def concentrations(theta, dose, times):
 
 @tg.value_and_grad
 def loss(theta, dose, times, measured):
-    """Mean squared difference from what was measured, and its gradient in theta."""
+    """Mean squared difference from the measurements, and its gradient in theta."""
     return np.mean((concentrations(theta, dose, times) - measured[1:]) ** 2)
 
 
 def in_jax():
-    """The same in JAX, which does not go back through a while: its derivative goes forward."""
+    """The same in JAX, in forward mode: JAX has no reverse mode for such a while."""
     import jax
     import jax.numpy as jnp
 
@@ -134,7 +134,7 @@ def in_jax():
 
 
 def formula(theta, dose, times):
-    """What the solver should find (Bateman, 1910)."""
+    """The closed-form solution (Bateman, 1910)."""
     absorbed, eliminated, volume = np.exp(theta)
     share = dose / volume * absorbed / (absorbed - eliminated)
     return share * (np.exp(-eliminated * times) - np.exp(-absorbed * times))
@@ -144,7 +144,7 @@ def formula(theta, dose, times):
 
 
 def people():
-    """Of each person: dose, times, and what was measured."""
+    """For each person: dose, times, and measurements."""
     numbers = np.array(PEOPLE.split(), dtype=float).reshape(12, 23)
     return [(row[0], row[1:12], row[12:]) for row in numbers]
 
@@ -155,13 +155,13 @@ def shown():
 
 
 def fit(person, steps):
-    """The theta of a person, by L-BFGS."""
+    """The theta of one person, by L-BFGS."""
     options = {"maxiter": steps}
     return minimize(loss, START, args=person, jac=True, method="L-BFGS-B", options=options)
 
 
 def compare_with_formula(theta, dose, times, measured):
-    """Check concentrations and the gradient beside those of the formula."""
+    """Compare concentrations and the gradient with those of the formula."""
 
     @tg.value_and_grad
     def by_formula(theta):

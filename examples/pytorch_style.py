@@ -1,13 +1,13 @@
-"""Train a classifier of handwritten digits as one writes it for PyTorch.
+"""Train a classifier of handwritten digits, written as for PyTorch.
 
 In: the 1,797 images of scikit-learn's ``load_digits`` (8 x 8 pixels, ten classes).
 Out: the test accuracy, the source of the backward that ran, and a picture of the training and of
-the images that were hardest to read, ``examples/output/pytorch_style.png``.
+the images with the largest loss, ``examples/output/pytorch_style.png``.
 
     python examples/pytorch_style.py [--epochs 60] [--quick] [--backend jax]
 
-With ``--backend jax`` the Tensors hold JAX arrays, and the numbers are the same. JAX starts each
-operation slowly, so small ones are better compiled there: see ``examples/digits_mlp.py``.
+With ``--backend jax`` the Tensors hold JAX arrays, and the numbers are the same. In JAX each eager
+operation has a large overhead, so it is better to compile: see ``examples/digits_mlp.py``.
 """
 
 import common

@@ -1,16 +1,16 @@
-"""Train one network on all devices that there are, by a gradient that tracegrad wrote.
+"""Train one network on all devices of the machine, with a gradient that tracegrad wrote.
 
-In: points on a noisy surface, made here. Out: the loss at the start and at the end, where weights
-and gradients lie, and how many collectives a step has; where the weights lie and the learning
-curves in ``examples/output/sharded_training.png``.
+In: points on a noisy surface, made here. Out: the loss at the start and at the end, the placement
+of weights and gradients, and the number of collectives in a step; the placement of the weights and
+the learning curves in ``examples/output/sharded_training.png``.
 
-Three ways to lay a step out over a mesh: each device has a part of the batch and all weights
-("data"), a part of the weights and the whole batch ("tensor"), a part of both ("full"). The step is
-the same; only where its arguments lie differs. With NumPy there is one device, and it trains there.
+There are three layouts of a step on a mesh. Each device has a part of the batch and all weights
+("data"), a part of the weights and the whole batch ("tensor"), or a part of both ("full"). The step
+is the same; only the placement of its arguments differs. With NumPy there is only one device.
 
     python examples/sharded_training.py [--backend jax] [--layout full] [--steps 300] [--quick]
 
-On a machine without several devices JAX can be told to act as if it had eight:
+On a machine with one device, JAX can simulate eight:
 
     XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/sharded_training.py
 """
@@ -44,7 +44,7 @@ def step(params, x, y):
 
 
 def drawn(random):
-    """Weights at the start, and the points."""
+    """Initial weights, and the points."""
     x = random.normal(size=(BATCH, INPUTS)).astype(np.float32)
     y = np.sin(x[:, :1]) + x[:, 1:2] * x[:, 2:3] / 2
     params = {
@@ -95,7 +95,7 @@ def plot(layouts, histories):
 
 
 def holders(weights):
-    """The number of the device that has each weight; -1 where all have it."""
+    """For each weight the number of the device that has it; -1 if all have it."""
     found = np.full(weights.shape, -1)
     for shard in getattr(weights, "addressable_shards", []):
         if shard.data.size < weights.size:
