@@ -37,15 +37,15 @@ class SingularError(TracegradError, LinAlgError):
 
 
 class AxisError(ShapeError, exceptions.AxisError):
-    """An axis that an array does not have; NumPy's ``AxisError``, an ``IndexError``, too."""
+    """An axis that an array does not have; also NumPy's ``AxisError`` and an ``IndexError``."""
 
 
 class ScalarError(ShapeError, TypeError):
-    """An array of several elements where Python wants a number; a ``TypeError`` too, as NumPy's."""
+    """An array of several elements where Python needs a number; a ``TypeError``, as in NumPy."""
 
 
 class MemoryAccessError(TracegradError, AttributeError):
-    """Memory was asked for (an address, flags, the base) that tracegrad has in its own hands."""
+    """The address, flags or base of memory that tracegrad manages itself was asked for."""
 
 
 class DTypeError(TracegradError, TypeError):
@@ -64,11 +64,11 @@ class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):
 
 
 class NotDifferentiableError(TracegradError, TypeError, NotImplementedError):
-    """An operation on the path has no derivative; HIPS autograd's NotImplementedError too."""
+    """An operation has no derivative; a ``NotImplementedError``, as in HIPS autograd."""
 
 
 class GradientError(TracegradError, RuntimeError):
-    """A backward that cannot run: no graph, a second time, a value changed since.
+    """A backward that cannot run: no graph, a second backward, or a value that has changed.
 
     Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
     those of the forward.
@@ -81,15 +81,15 @@ class GradientError(TracegradError, RuntimeError):
 
 
 class ReadOnlyError(GradientError, ValueError):
-    """A write to memory that may not be written; a ``ValueError`` too, as NumPy's."""
+    """A write to read-only memory; a ``ValueError``, as in NumPy."""
 
 
 class LostGradientError(GradientError):
-    """A value that is differentiated was read as a Python number that came back in the result."""
+    """The result contains a Python number that was read from a differentiated value."""
 
 
 class FiniteError(TracegradError, FloatingPointError):
-    """A compiled call gave nan or inf; the message names the statement that did first.
+    """A compiled call gave nan or inf; the message names the first statement that did.
 
     `variable` is the user's (``h``) or a cotangent (``h_bar``); `file`, `line` and `text` are its
     line, `section` is "forward" or "backward", `index` the first bad place.
@@ -109,7 +109,7 @@ class TraceError(TracegradError, RuntimeError):
 
 
 class NotBatchedError(TracegradError, RuntimeError):
-    """A step of a function has no form for all examples of a batch at once; the message says why.
+    """A function cannot run for all examples of a batch at once; the message says why.
 
     `tg.vmap` meets it by running the function for one example after the other.
     """
@@ -120,11 +120,11 @@ class ExportError(TracegradError, ValueError):
 
 
 class RecompileWarning(UserWarning):
-    """A function met too many paths or signatures; it goes on without being compiled."""
+    """A function needs many programs, or runs eagerly; the message says why."""
 
 
 class NoKernelsWarning(UserWarning):
-    """Nothing runs as machine code, for which numba is needed: NumPy source runs instead."""
+    """Numba is missing, or cannot compile a kernel: NumPy source runs instead."""
 
 
 class SlowCompileWarning(UserWarning):
