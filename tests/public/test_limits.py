@@ -60,7 +60,7 @@ def rows(section: str) -> list[str]:
 
 
 def otherwise(row: str) -> Callable[..., Any]:
-    """Enters a program of "Is done otherwise than plain Python does it"."""
+    """Enters a program of "Differs from plain Python"."""
     return lambda program: OTHERWISE.setdefault(row, program)
 
 
@@ -314,7 +314,7 @@ def draws():
         assert np.array_equal(compiled(X), X + other.normal())
 
 
-@eager("keeps outside what a call cannot have again", "which gets a function")
+@eager("stores outside an object that no later call can have again", "which gets a function")
 def keeps_a_function():
     kept: list[Any] = []
 
@@ -326,7 +326,7 @@ def keeps_a_function():
     assert len(kept) == 8
 
 
-@eager("changes what it reads, so that no call finds", "changes what it reads")
+@eager("changes what it reads, so that each call finds", "changes what it reads")
 def changes_what_it_reads():
     history: list[Any] = []
 
@@ -438,13 +438,13 @@ def asks_who():
         assert np.array_equal(compiled(X, X + 1.0), X - (X + 1.0))
 
 
-@eager("writes outside what a rule of yours", "reads, which a program calls")
+@eager("writes outside a value that a rule of yours", "reads, which a program calls")
 def writes_what_a_rule_reads():
     held, scaled = Sized(0.0), tg.primitive(lambda x: x * held.w)
     same_as_plain(lambda x: (setattr(held, "w", 2.0), scaled(x))[1], X)
 
 
-@eager("reads outside what a rule of yours", "stores, which a program calls")
+@eager("reads a value that a rule of yours", "stores, which a program calls")
 def reads_what_a_rule_stores():
     held = Sized(0.0)
     tripled = tg.primitive(lambda x: (setattr(held, "w", 3.0 * x), x)[1])
@@ -580,7 +580,7 @@ def reads_a_value():
     refused_inside(lambda x: x * float(x[0]), "test_limits.py")
 
 
-@inside_jax("nothing is\nstored")
+@inside_jax("store anything outside")
 def stores():
     held: dict[str, Any] = {}
 
@@ -592,7 +592,7 @@ def stores():
     assert not held
 
 
-@inside_jax("printed")
+@inside_jax("print,")
 def prints():
     def f(x):
         print("here")
@@ -603,14 +603,14 @@ def prints():
     assert not out.getvalue()
 
 
-@inside_jax("drawn")
+@inside_jax("draw random numbers")
 def draws_inside():
     rng = bits(0)
     refused_inside(lambda x: x + rng.normal(), "rng")
     assert rng.normal() == bits(0).normal()
 
 
-@inside_jax("what is read from outside is read while JAX traces")
+@inside_jax("Values from outside are read while JAX traces")
 def read_while_traced():
     jax = pytest.importorskip("jax")
     held, x = {"scale": np.float32(2.0)}, X.astype(np.float32)
@@ -620,7 +620,7 @@ def read_while_traced():
     assert np.array_equal(f(x), x * np.float32(2.0))
 
 
-@inside_jax("where NumPy would raise results are NaN")
+@inside_jax("Where NumPy would raise, results are NaN")
 def raises_nothing():
     matrix = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
     with pytest.raises(np.linalg.LinAlgError):
@@ -767,7 +767,11 @@ def rule_that_reads():
     return tg.grad(lambda x: tg.custom_vjp(lambda y: y * x)(x).sum())(X)
 
 
-@refused("a result made of what a rule of yours", LostGradientError, "it stores outside comes back")
+@refused(
+    "a result that is computed from a value which a rule",
+    LostGradientError,
+    "it stores outside comes back",
+)
 def result_of_what_a_rule_stores():
     held = Sized(0.0)
     tripled = tg.primitive(lambda x: (setattr(held, "w", 3.0 * x), x)[1])
@@ -858,7 +862,7 @@ def of_one_row(programs: Any, section: str) -> None:
 
 
 def test_every_row_has_a_program():
-    of_one_row(OTHERWISE, "Is done otherwise than plain Python does it")
+    of_one_row(OTHERWISE, "Differs from plain Python")
     of_one_row(EAGER, "Runs eagerly")
     of_one_row(REFUSED, "Is refused")
 
