@@ -423,7 +423,7 @@ def test_names_of_errors_of_grad_are_true():
         (NonScalarError, "complex", lambda: tg.hessian(lambda x: np.sum(x) * 1j)(X)),
         (ArgumentError, "mode", lambda: tg.jacobian(np.sin, mode="both")),
         (ArgumentError, "argnums", lambda: tg.jacobian(np.sin, argnums="x")),
-        (ArgumentError, "arguments", lambda: tg.jacobian(lambda x: x, argnums=1)(X)),
+        (ArgumentError, "1 argument$", lambda: tg.jacobian(lambda x: x, argnums=1)(X)),
         (ArgumentError, "aux", lambda: tg.jacobian(lambda x: x, has_aux=True)(X)),
     ],
 )

@@ -280,15 +280,15 @@ def _permute(x: Tensor, *dims: Any) -> Any:
     return reshaping.transpose(x, dims[0] if len(dims) == 1 else dims)
 
 
-def _repeat(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+def _repeat(x: Tensor, repeats: Any, *sizes: int, axis: Any = None) -> Any:
     """NumPy's `repeat`: of arrays, or with ``axis=``; PyTorch's is `tile`."""
-    if not (behaves_as_array(x) or "axis" in kwargs or "repeats" in kwargs):
-        shown = ", ".join(map(repr, args))
+    if axis is None and not behaves_as_array(x):
+        shown = ", ".join(map(repr, (repeats, *sizes)))
         raise ArgumentError(
             f"repeat({shown}): NumPy repeats each element and PyTorch the whole Tensor: write "
             "x.repeat_interleave(...) for the one and x.tile(...) for the other"
         )
-    return joining.repeat(x, *args, **kwargs)
+    return joining.repeat(x, repeats, *sizes) if sizes else joining.repeat(x, repeats, axis)
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:

@@ -1487,7 +1487,7 @@ class Tensor:
         """
     def remainder_(self, b: Any, /) -> Tensor:
         """`remainder`, in place."""
-    def repeat(self, *args: Any, **kwargs: Any) -> Tensor:
+    def repeat(self, repeats: Any, *sizes: builtins.int, axis: Any = None) -> Tensor:
         """NumPy's `repeat`: of arrays, or with ``axis=``; PyTorch's is `tile`."""
     def repeat_interleave(self, repeats: Any, dim: builtins.int | None = None) -> Tensor:
         """`tg.repeat`: each element so many times in a row."""

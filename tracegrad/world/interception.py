@@ -257,7 +257,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
     if callee is np.ndenumerate and [type(x) for x in operands] == [Tensor]:
-        return lambda: iter([(at, operands[0][at]) for at in np.ndindex(operands[0].shape)])
+        return lambda: ((at, operands[0][at]) for at in np.ndindex(operands[0].shape))
     if _reads_types(callee):
         given = tuple(map(with_numbers, operands))
         named = {name: with_numbers(x) for name, x in keywords.items()}
