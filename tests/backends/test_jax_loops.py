@@ -234,3 +234,26 @@ def test_a_look_that_follows_a_loop_of_numbers() -> None:
         x = sign * np.array([1.0, 2.0])
         assert compiled(x, k) == f(x, k)
     assert "3 < 3" not in compiled.source(x, k)
+
+
+def test_states_of_one_length_that_are_given_apart_are_all_saved():
+    """That two arguments have one length is known from what is done with them alone."""
+
+    def f(before, now, x):
+        for v in x:
+            before, now = now * 1.5, np.tanh(before * now + v)
+        return np.sum(before * now)
+
+    def swapped(start, x):
+        before, now = start[:3], start[3:]
+        for v in x:
+            before, now = now, np.tanh(before * now + v)
+        return np.sum(before * now)
+
+    random = np.random.default_rng(0)
+    state, x = random.normal(size=6), random.normal(size=20)
+    for function, args in ((f, (state[:3], state[3:], x)), (swapped, (state, x))):
+        argnums = tuple(range(len(args)))
+        found = tg.grad(function, argnums, backend="jax")(*args)
+        for a, b in zip(found, tg.grad(function, argnums)(*args), strict=True):
+            assert_allclose(a, b, rtol=RTOL)

@@ -54,6 +54,7 @@ ONE_BY_ONE = {
     "early_return",
     "early_break",
     "larger_of_two",
+    "states_of_a_class",
     "thinned_copy",
 }
 """Programs whose way depends on the example."""

@@ -25,6 +25,7 @@ from codegen.ir import (
     Loop,
     Room,
     Value,
+    dims_of,
     walk,
     with_operands,
 )
@@ -252,7 +253,8 @@ class _Stacker:
         places: dict[object, Value],
     ) -> Value:
         """The array with an item that a turn appends, where it is one: other ways have none."""
-        if value.type.shape != array.type.shape[1:]:
+        sizes = self.graph.sizes
+        if dims_of(sizes, value.type) != dims_of(sizes, array.type)[1:]:
             return array
         family = self._family(made)
         assert family.loop is not None
