@@ -130,6 +130,17 @@ class Ruled:
         return f"<tracegrad.{type(self).__name__} {self.__name__}>"
 
 
+class WithRule(Ruled):
+    """A function of tracegrad's own with its rule, which is called by position alone."""
+
+    _by_position = False
+
+    def __init__(self, name: str, function: Callable[..., Any], rule: Rule) -> None:
+        super().__init__(function)
+        self.__name__ = name
+        self._follows(rule, ())
+
+
 class _Call:
     """One call: the structures of its arguments and, once it has run, of its value."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled
+from tracegrad.transforms.custom_rule_functions import Rule, WithRule
 from tracegrad.transforms.public import jacobian, value_and_grad
 from tracegrad.transforms.solver_functions import (
     Functions,
@@ -35,20 +35,6 @@ class _Solver:
     def find(self, functions: Sequence[Any], start: Any, args: Any, options: Any) -> Any:
         """The root, from a start that is its own, on plain arrays."""
         raise NotImplementedError
-
-
-class _Root(Ruled):
-    """``root_of(solver, functions, start, given, options)``.
-
-    `given` are the further arguments of the functions, and the Tensors that these have captured.
-    """
-
-    _by_position = False
-
-    def __init__(self) -> None:
-        super().__init__(_found)
-        self.__name__ = "root_of"
-        self._follows(Rule(_forward, _backward), ())
 
 
 def _found(solver: _Solver, functions: Functions, start: Any, given: Any, options: Any) -> Any:
@@ -107,7 +93,11 @@ def _equation_of(
     return jacobian(residual), lambda *operands: pull(*operands)[1]
 
 
-root_of = _Root()
+root_of = WithRule("root_of", _found, Rule(_forward, _backward))
+"""``root_of(solver, functions, start, given, options)``.
+
+`given` are the further arguments of the functions, and the Tensors that these have captured.
+"""
 
 
 # -- SciPy's interfaces ----------------------------------------------------------------------------

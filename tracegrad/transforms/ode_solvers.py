@@ -24,7 +24,7 @@ import numpy as np
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.runtime.thread_state import call
 from tracegrad.traced_scipy.refusals import refused
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled
+from tracegrad.transforms.custom_rule_functions import Rule, WithRule
 from tracegrad.transforms.public import value_and_grad
 from tracegrad.user_code.captures import lifted
 from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
@@ -37,17 +37,6 @@ Integrate = Callable[..., Any]
 adjoint, whose values begin with the state. The last two arguments are the state at the earlier
 time, to which it must come, and this time.
 """
-
-
-class _Path(Ruled):
-    """``path(integrate, func, y0, t, args, options)``: the states of y' = func(y, t, *args)."""
-
-    _by_position = False
-
-    def __init__(self) -> None:
-        super().__init__(_states)
-        self.__name__ = "odeint"
-        self._follows(Rule(_forward, _backward), ())
 
 
 def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
@@ -143,22 +132,8 @@ def _step_of(func: Any, spec: TreeSpec, wanted: tuple[int, ...]) -> Any:
     return step
 
 
-path = _Path()
-
-
-class _OwnTimes(Ruled):
-    """``own_times(solver, func, y0, span, args, options)``: where a solver's own steps end.
-
-    Where these depend on the values is no business of a derivative: only the first and the last
-    one move, with the span.
-    """
-
-    _by_position = False
-
-    def __init__(self) -> None:
-        super().__init__(_times)
-        self.__name__ = "own_times"
-        self._follows(Rule(_times_forward, _times_backward), ())
+path = WithRule("odeint", _states, Rule(_forward, _backward))
+"""``path(integrate, func, y0, t, args, options)``: the states of y' = func(y, t, *args)."""
 
 
 def _times(solver: Any, func: Any, y0: Any, span: Any, args: Any, options: Any) -> Any:
@@ -175,7 +150,12 @@ def _times_backward(kept: None, g: Any, asked: tuple[int, ...]) -> tuple[Any, ..
     return None, None, None, (g[0], g[-1]), None, None
 
 
-own_times = _OwnTimes()
+own_times = WithRule("own_times", _times, Rule(_times_forward, _times_backward))
+"""``own_times(solver, func, y0, span, args, options)``: where a solver's own steps end.
+
+Where these depend on the values is no business of a derivative: only the first and the last one
+move, with the span.
+"""
 
 
 # -- SciPy's interfaces ----------------------------------------------------------------------------

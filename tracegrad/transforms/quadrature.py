@@ -17,7 +17,7 @@ import numpy as np
 from tracegrad.errors import ArgumentError
 from tracegrad.runtime.thread_state import call
 from tracegrad.tensors.array_functions import stop_gradient
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled
+from tracegrad.transforms.custom_rule_functions import Rule, WithRule
 from tracegrad.transforms.public import value_and_grad
 from tracegrad.transforms.solver_functions import (
     Functions,
@@ -32,20 +32,6 @@ from tracegrad.world.scipy_table import is_tensor
 
 Integrate = Callable[..., Any]
 """``integrate(function, a, b, args, options)``: the integral and the estimate of its error."""
-
-
-class _Integral(Ruled):
-    """``integral(integrate, functions, bounds, given, options)``: it and the estimated error.
-
-    `given` are the further arguments of the integrand, and the Tensors that it has captured.
-    """
-
-    _by_position = False
-
-    def __init__(self) -> None:
-        super().__init__(_found)
-        self.__name__ = "integral"
-        self._follows(Rule(_forward, _backward), ())
 
 
 def _found(
@@ -123,7 +109,11 @@ def _slope_of(functions: Functions, spec: TreeSpec, places: tuple[int, ...]) -> 
     return Functions((slope,), None)
 
 
-integral = _Integral()
+integral = WithRule("integral", _found, Rule(_forward, _backward))
+"""``integral(integrate, functions, bounds, given, options)``: it and the estimated error.
+
+`given` are the further arguments of the integrand, and the Tensors that it has captured.
+"""
 
 
 # -- SciPy's interfaces ----------------------------------------------------------------------------
