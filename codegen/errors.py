@@ -2,7 +2,7 @@
 
 
 class CodegenError(Exception):
-    """A graph, a type or a text that codegen cannot accept; the message says which and why."""
+    """A graph, a type or a source that codegen cannot accept; the message says which and why."""
 
 
 class VerifyError(CodegenError):

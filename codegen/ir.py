@@ -68,9 +68,9 @@ class Op:
     variables are called that hold several results. `memory` stands for VIEW and LOOSE in `traits`
     where the call decides: it gives the one that holds, or None, for the types of the operands and
     the attributes, ``memory(*types, **attributes)``. `needs` says, by target, what the names in its
-    spelling stand for that the target's text does not have anyway: an import, or the text of a
-    function. `scratch` is the memory that its text takes besides the result, in arrays as large as
-    the largest operand or result; None where nobody knows, which an expression of one call has 0.
+    spelling stand for that the target's source does not have anyway: an import, or the source of a
+    function. `scratch` is the memory that its source takes besides the result, in arrays as large
+    as the largest operand or result. None: nobody knows it; an expression of one call has 0.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Op:
 
     @cached_property
     def calls_methods(self) -> bool:
-        """Whether a text of it may call methods of an operand: a Python number has none of them."""
+        """Whether a spelling may call methods of an operand: a Python number has none of them."""
         texts = self.spelling.values()
         operands = {name.lstrip("*") for name in self.operands}
         return any(not isinstance(s, Spelling) or s.attributed & operands for s in texts)
@@ -122,7 +122,7 @@ class Origin:
     """Where a value comes from: the user's variable and line, and the program point.
 
     `final` tells that the value itself is stored in the variable (else it is an inner value of the
-    statement). `section` separates forward from backward in the text. `within` is the context
+    statement). `section` separates forward from backward in the source. `within` is the context
     manager, as Python, that the statement runs in.
     """
 
@@ -406,7 +406,7 @@ def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes and those in the blocks of branches and loops, in the order of the text."""
+    """The nodes and those in the blocks of branches and loops, in the order of the graph."""
     waiting = [tuple(nodes)]  # generators in one another would take time for each level
     while waiting:
         straight = waiting.pop()
@@ -416,7 +416,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def ends(block: Block) -> Iterator[Block]:
-    """The blocks in which paths return, in the order of the text."""
+    """The blocks in which paths return, in the order of the graph."""
     waiting = [block]
     while waiting:
         block = waiting.pop()
@@ -771,7 +771,7 @@ def lengths_told(graph: Graph, value: Value) -> Iterator[str]:
 
 
 def symbols_printed(node: Node, sizes: Sizes) -> set[str]:
-    """The symbols in the attributes that a call's text shows."""
+    """The symbols in the attributes that a call's source shows."""
     if not isinstance(node, Call) or not node.attributes:
         return set()
     used = node.op.spelled("numpy", dict(node.attributes)).uses

@@ -1,7 +1,7 @@
-"""Makes callables of source text; tracebacks and debuggers show the generated lines.
+"""Makes callables of source; tracebacks and debuggers show the generated lines.
 
-`load` registers the text with `linecache` under a name made from its contents, so equal texts share
-one entry. `kernel` makes the eager function of an op from its spelling.
+`load` registers the source with `linecache` under a name made from its contents, so equal sources
+share one entry. `kernel` makes the eager function of an op from its spelling.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def load(
 ) -> Callable[..., Any]:
     """Runs the source and returns its function `name`.
 
-    With `loaded` that text runs, and `text`, which has the same lines and columns, is shown.
+    With `loaded` that source runs, and `text`, which has the same lines and columns, is shown.
     """
     digest = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     filename = f"<tracegrad {name} {digest}>"
@@ -53,7 +53,7 @@ def load(
 
 @lru_cache(maxsize=512)
 def _compiled(text: str, filename: str) -> CodeType:
-    """The code of a text; many functions are called with the same arguments, or read the same."""
+    """The code of a source; many functions are called with the same arguments, or read the same."""
     try:
         return compile(text, filename, "exec", dont_inherit=True)
     except SyntaxError as error:

@@ -7,7 +7,7 @@ operands and attributes::
     Spelling("x.sum(axis=axis, keepdims=keepdims)")
     Spelling("out = np.zeros(shape)\\nnp.add.at(out, index, ct)")  # statements that make `out`
 
-The same text makes the eager kernel (`codegen.load.kernel`) and the emitted code, so the two cannot
+One source makes the eager kernel (`codegen.load.kernel`) and the emitted code, so the two cannot
 drift apart. Keyword arguments whose attribute has its default value are left out when printed.
 """
 
@@ -69,13 +69,13 @@ _PLAIN = re.compile(rf"[-+~]*(?:{_NUMBER}|\w+)")  # parts of a slice around whic
 
 
 class Fragment(NamedTuple):
-    """A piece of Python: its text and how tightly it binds."""
+    """A piece of Python: its source and how tightly it binds."""
 
     text: str
     precedence: int = ATOM
 
     def at(self, needed: int) -> str:
-        """The text as an operand of something that binds as `needed`."""
+        """The source as an operand of something that binds as `needed`."""
         return self.text if self.precedence >= needed else f"({self.text})"
 
 
@@ -208,7 +208,7 @@ SpellingOf = Spelling | Callable[[Mapping[str, object]], Spelling]
 
 
 def reached(texts: Mapping[str, str], uses: Iterable[str]) -> list[str]:
-    """The names of the texts that a spelling uses, each behind those that its own text uses."""
+    """The names of the sources that a spelling uses, each behind those that its own source uses."""
     found: list[str] = []
 
     def visit(name: str) -> None:
@@ -226,7 +226,7 @@ def reached(texts: Mapping[str, str], uses: Iterable[str]) -> list[str]:
 
 @cache
 def _named(text: str) -> frozenset[str]:
-    """The names that the text of a function reads."""
+    """The names that the source of a function reads."""
     return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
@@ -237,7 +237,7 @@ def _parse(text: str) -> ast.Module:
 
 @cache
 def spell(text: str, inplace: str | None = None) -> Spelling:
-    """The spelling with this text; equal texts give one object."""
+    """The spelling with this source; equal sources give one object."""
     return Spelling(text, inplace)
 
 
@@ -363,7 +363,7 @@ class Subscript:
         return tuple([_resolved(item, arrays) for item in self.items])
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:
-        """The text between the brackets."""
+        """The source between the brackets."""
         texts = []
         for item in self.items:
             match item:
@@ -492,7 +492,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A callable of the client's, an attribute that the text calls by a name like `name`.
+    """A callable of the client's, an attribute that the source calls by a name like `name`.
 
     The name that it gets there, and the callable, stand in `Source.names`; the loader binds them.
     """

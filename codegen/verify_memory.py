@@ -70,7 +70,7 @@ class _Memory:
         self._number(graph.block)
 
     def _number(self, block: Block) -> None:
-        """Finds the roots, and where in the text each can be read."""
+        """Finds the roots, and where in the graph each can be read."""
         roots: list[Root] = []
         for node in block.nodes:
             self._time += 1
@@ -207,7 +207,7 @@ class _Owned:
 
 
 class _Wanted:
-    """Looks, from the end of the text to its beginning, whether what is overwritten is read later.
+    """Looks, from the end of the graph to its beginning, whether what is overwritten is read later.
 
     `heads` has what is read from where the turns of each loop begin, or behind each join.
     """

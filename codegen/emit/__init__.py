@@ -16,14 +16,14 @@ TARGETS: dict[str, Target] = {
     "numpy": NUMPY,
     "jax": JAX,
     "numba": NUMBA,
-    "auto": replace(NUMBA, name="auto"),  # the same text, of which what is worth it is compiled
+    "auto": replace(NUMBA, name="auto"),  # the same source, of which what is worth it is compiled
 }
 
 
 def emit(graph: Graph, target: str, whole: bool = False) -> Source:
     """The graph as source in `target`, one of `TARGETS`.
 
-    The form for large arrays is `Source.large`, or with `whole` in the same text.
+    The form for large arrays is `Source.large`, or with `whole` in the same source.
     """
     if target not in TARGETS:
         raise CodegenError(f"no target named {target!r}; there are {', '.join(TARGETS)}")

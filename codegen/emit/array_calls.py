@@ -148,7 +148,7 @@ def made(
 
 
 def helper_of(call: Call) -> str | None:
-    """The function that a call is of, by the name that the text calls it by."""
+    """The function that a call is of, by the name that the source calls it by."""
     found = dict(call.attributes).get("helper")
     return found if isinstance(found, str) else None
 

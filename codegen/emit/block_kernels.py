@@ -51,8 +51,9 @@ SUM = "sum_of"
 class Made:
     """What a step makes: where it is computed, how often it is read there, and its place.
 
-    Phases are numbered in the order of the text: functions in even ones, loops in odd ones. What is
-    `kept` lies in an array named `place`, for another phase; else it is a `variable` of the loop.
+    Phases are numbered in the order of the source: functions have even numbers, loops odd ones.
+    What is `kept` lies in an array named `place`, for another phase. Anything else is a `variable`
+    of the loop.
     """
 
     origin: Origin
@@ -376,7 +377,7 @@ class BlockKernel:
     def _find_nested(self) -> None:
         """Finds the steps that are written where they are read."""
         self.nested: set[Step] = set()
-        width: dict[Step, int] = {}  # about how long the text of a step is
+        width: dict[Step, int] = {}  # about how long the source of a step is
         for step, made in self.made.items():
             operands = step.operands.values()
             parts = [width[x] if x in self.nested else 3 for x in operands if isinstance(x, Step)]

@@ -1,6 +1,6 @@
 """Writes the blocks of a graph as statements: returns, ``if`` and loops as one writes them.
 
-Paths of the graph meet behind a join and in the next turn of a loop; in the text they also meet
+Paths of the graph meet behind a join and in the next turn of a loop; in the source they also meet
 behind an ``if`` whose arms go on to the same turn. What follows a loop is written after it where
 only one path leads there; else it stands where the loop is left, with ``return`` or ``break``
 behind it.
@@ -52,7 +52,7 @@ class Unseen(Block):
 
 @dataclass
 class State:
-    """What holds at a point of the text: see `Emitter`."""
+    """What holds at a point of the source: see `Emitter`."""
 
     shown: dict[Value, Shown]
     owner: dict[str, Value]
@@ -102,13 +102,13 @@ class Turns:
 class FunctionEmitter(Emitter):
     """Writes one function; see the module's first lines.
 
-    Where a method takes `to`, that is the label of the loop whose next turn begins behind the text
-    that it writes; the method says whether a path gets there.
+    Some methods take `to`: the label of the loop whose next turn begins behind the source that they
+    write. Such a method says whether a path gets there.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.around: list[Turns] = []  # the loops that the text stands in
+        self.around: list[Turns] = []  # the loops around what is being written
         self.held: dict[object, set[Value]] = {}  # what the turns of each loop leave alone
 
     # -- the whole ------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class FunctionEmitter(Emitter):
         return arrives
 
     def _arms(self, branch: Branch, to: object) -> list[tuple[Number, Block]]:
-        """The arms in the order of the text."""
+        """The arms in the order of the source."""
         arms = zip(branch.outcomes, branch.blocks, strict=True)
         if to is None:
             return sorted(arms, key=arm_order)
@@ -428,7 +428,7 @@ class FunctionEmitter(Emitter):
         self.writer.inside("")
 
     def _range(self, loop: Loop) -> tuple[str, frozenset[str]]:
-        """What the index runs through, and the variables that its text reads."""
+        """What the index runs through, and the variables that its source reads."""
         if loop.counter is None:
             return "", frozenset()
         start, stop = self._take(loop.counter.start), self._take(loop.counter.stop)

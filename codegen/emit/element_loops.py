@@ -136,7 +136,7 @@ class Elements:
 
 
 def constant_of(x: Literal) -> Constant:
-    """A number in the text."""
+    """A number in the source."""
     number = float(x.number.real) if x.type.dtype in FLOATS else x.number
     return Constant(number, Value(x.type))
 

@@ -96,7 +96,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Literal:
-    """A number in the text; weak until it is known what it stands beside."""
+    """A number in the source; weak until it is known what it stands beside."""
 
     number: Number
     type: ArrayType

@@ -8,7 +8,7 @@ _IMPORT = Lock()
 
 
 def formatted(text: str, width: int = 88) -> str:
-    """The text in black's style.
+    """The source in black's style.
 
     Black is slow to import and rarely needed. While one thread imports its compiled modules for the
     first time another one may see them half made, so one thread does.

@@ -93,8 +93,8 @@ class FunctionalEmitter(FunctionEmitter):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.turns: list[Turn] = []  # the loops in the turns of which the text stands
-        self.joining: dict[object, int] = {}  # how deep the text of joins stands, by label
+        self.turns: list[Turn] = []  # the loops whose turns are being written
+        self.joining: dict[object, int] = {}  # how deep joins are indented, by label
         self.sound: dict[object, str] = {}  # the variables that say that no look in them has failed
         self.outside: frozenset[Value] = frozenset()  # what the function reads from around it
         self.looked = looks(self.graph)
@@ -174,7 +174,7 @@ class FunctionalEmitter(FunctionEmitter):
         self._carry_on([*([turn.number] if turn.number else []), way, *texts, *kept], turn)
 
     def _next(self, given: Mapping[Value, Value]) -> list[str]:
-        """The texts of the values that parameters get."""
+        """The expressions for the values that parameters get."""
         texts = []
         for parameter, value in given.items():
             move = self._move(
@@ -712,7 +712,7 @@ def _number(text: str) -> int | None:
 
 
 def _plus(fragment: Fragment, number: int) -> str:
-    """The text of a sum with a number."""
+    """The source of a sum with a number."""
     text = fragment.text
     if number == 1 and text.endswith(" - 1"):
         return text.removesuffix(" - 1")

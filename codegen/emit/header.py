@@ -1,4 +1,4 @@
-"""Writes the header of a program: what it is valid for, reads and saves, in the names of its text.
+"""Writes the header of a program: what it is valid for, reads and saves, in the program's names.
 
 First what the client says of the program (`Graph.about`), then what only the finished program
 tells: one function a fact in `FACTS`, each a title and its lines. A pass that plans memory adds

@@ -12,10 +12,10 @@ from codegen.spelling import reached
 
 
 class Needs:
-    """What the calls of some graphs need in the target's text (`Op.needs`).
+    """What the calls of some graphs need in the target's source (`Op.needs`).
 
-    `called` has the name in the text of whatever a spelling names, and of those among the `helpers`
-    that the text names for itself.
+    `called` has the name in the source of everything that a spelling names, and of those `helpers`
+    that the source itself names.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The JAX target: pure functions under one ``jax.jit``, whose looks are returned.
 
 Dtypes are NumPy's, exactly. Where JAX would promote otherwise (an integer never widens a float
-there, and a Python number stays weak through arithmetic), an operand is cast in the text: `casts`.
+there, and a Python number stays weak through arithmetic), the source casts an operand: `casts`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
 from codegen.spelling import PRODUCT, SUM, Fragment
 
 Shown = tuple[Fragment, frozenset[str]]
-"""A text and the variables that it reads."""
+"""An expression and the variables that it reads."""
 
 
 class Lengths:

@@ -1,4 +1,4 @@
-"""Analyses the loops of a graph for the text: where paths lead, and which variables move.
+"""Analyses the loops of a graph for the emitter: where paths lead, and which variables move.
 
 A path ends in a return, in the next turn of a loop around or where a join goes on. All that are
 found here are facts of the graph; how loops are written is in `control_flow.py`.
@@ -36,8 +36,8 @@ class Paths:
     `targets` are the loops around a block, by label, whose next turn a path in it begins, and the
     joins that it goes on behind. `goals` are the parameters that a value becomes there, and
     `becomes` the values that a parameter becomes. `crossing` are values that are read in another
-    turn, or after another loop or join, than they are made: their text is not moved there. `absent`
-    are parameters that have no value on some path.
+    turn, or after another loop or join, than they are made: their source is not moved there.
+    `absent` are parameters that have no value on some path.
     `trailing` are values that stand at the end of a turn, with nothing but such values after them.
     """
 
@@ -216,7 +216,7 @@ def _number(node: Constant) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Move:
-    """A value that gets into a variable: its text, and the variables that the text reads."""
+    """A value that a variable gets: its expression, and the variables that this reads."""
 
     name: str
     text: str

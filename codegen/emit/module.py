@@ -39,7 +39,7 @@ from codegen.spelling import Foreign
 
 
 def write(graph: Graph, target: Target) -> Source:
-    """The text: header, imports, function. Large arrays have a text of their own."""
+    """The source: header, imports, function. Large arrays have source of their own."""
     if target.kernels and (source := _with_kernels(graph, target)):
         return source
     tiled = fuse(graph) if target.tiles else None
@@ -51,7 +51,7 @@ def write(graph: Graph, target: Target) -> Source:
 
 
 def write_whole(graph: Graph, target: Target) -> Source:
-    """One text that has both."""
+    """One source that has both."""
     if target.kernels and (source := _with_kernels(graph, target)):
         return source
     tiled = fuse(graph) if target.tiles else None
@@ -84,7 +84,7 @@ class Form:
 
 
 def _with_kernels(graph: Graph, target: Target) -> Source | None:
-    """The text whose loops and elementwise regions are kernels; None where there are none."""
+    """The source whose loops and elementwise regions are kernels; None where there are none."""
     program, outlined = outline(graph, KINDS)
     loops = [each.kernel for each in outlined if not each.kind.chooses]
     choices = [LoopKernel(each.body, each.kernel) for each in outlined if each.kind.chooses]
@@ -116,7 +116,7 @@ def _write(
     loops: Sequence[Graph] = (),
     choices: Sequence[LoopKernel] = (),
 ) -> Source:
-    """The text of the functions of some graphs, that of the program first.
+    """The source of the functions of some graphs, that of the program first.
 
     The graphs `loops` are kernels; each of the `choices` runs one, or the graph of a later form.
     """

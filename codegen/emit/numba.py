@@ -233,14 +233,14 @@ def _is_bounded(graph: Graph, value: Value) -> bool:
 
 
 def _is_float_or_small(graph: Graph, value: Value) -> bool:
-    """Whether a number is a float, or a small int in the text."""
+    """Whether a number is a float, or a small int in the source."""
     return kind(value.type.dtype) == "float" or (
         isinstance(graph.constant(value), Constant) and _is_bounded(graph, value)
     )
 
 
 def _numbers_in(call: Call) -> list[int | float]:
-    """The numbers that the text of a call has besides its operands."""
+    """The numbers that the source of a call has besides its operands."""
     return [x for _, x in call.attributes if isinstance(x, int | float)]
 
 

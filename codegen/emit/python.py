@@ -135,7 +135,7 @@ class Emitter:
         self.places: dict[Value, str] = {}  # the variables of the parameters of loops
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
-        """How often the text of a block reads each value, every path counted.
+        """How often the source of a block reads each value, every path counted.
 
         Whoever reads ``2 * t - 1`` reads ``2 * t``, and so `t`.
         """
@@ -470,10 +470,10 @@ class Emitter:
         self.over.add(call.results[0])
         self._own(call.results[0], name)
 
-    # -- text of values -------------------------------------------------------------------------
+    # -- source of values -----------------------------------------------------------------------
 
     def _take(self, value: Value) -> Shown:
-        """The text of a value for one reading of it."""
+        """The source of a value for one reading of it."""
         shown = self.shown[value]
         self._read(value, self.left.get(value, 1) - 1)
         return shown
@@ -596,7 +596,7 @@ class Emitter:
         return set(strong) if promote(types)[0] != promote(exact)[0] else set()
 
     def _printed_types(self, call: Call, strong: set[int]) -> list[ArrayType]:
-        """The operands' types as their text says them: a bare literal is a Python number."""
+        """The operands' types as their source says them: a bare literal is a Python number."""
         return [
             ArrayType(v.type.dtype)
             if v in self.strong_numbers
@@ -749,7 +749,7 @@ class Emitter:
         return False
 
     def _waits(self, keep: frozenset[str]) -> Callable[[str], bool]:
-        """Tells variables that stay although nobody reads their value: the text that does waits."""
+        """Tells variables that stay although nobody reads their value: its readers come later."""
         return lambda name: name in keep or self.waiting[name] > 0
 
     def _statement(self, lines: list[str], origin: Origin, within: str = "") -> None:

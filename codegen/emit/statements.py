@@ -11,7 +11,7 @@ from codegen.spelling import Fragment
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a value reads at this point: its text, the variables in it, and whether it is a name."""
+    """How a value reads at this point: source, the variables in it, and whether it is a name."""
 
     fragment: Fragment
     reads: frozenset[str]

@@ -50,7 +50,7 @@ class Target:
     strong_numbers: Callable[[Graph], frozenset[Value]] = lambda graph: frozenset()
     """Python numbers that have a dtype in this target."""
     narrow: Callable[[Graph, str], bool] = lambda graph, text: False
-    """Whether a program with this text has no types of 64 bits."""
+    """Whether a program with this source has no types of 64 bits."""
 
     @property
     def dialect(self) -> str:
@@ -60,7 +60,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function that numba compiles: its name, and the text of a module that has it alone.
+    """A function that numba compiles: its name, and the source of a module that has it alone.
 
     `functions` are those that it calls by name. `takes` and `returns` are the types of its
     arguments and of what it gives. One that runs through `blocks` takes arrays of one axis in C
@@ -86,15 +86,17 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Source:
-    """Generated text, the name of its function, and the client's callables that it names.
+    """Generated source, the name of its function, and the client's callables that it names.
 
-    `loaded` is the text as it runs, with names of `constants` (a number and a dtype each) in the
-    place of literals; where it is empty, that is `text` itself. `marks` has one entry a line: the
-    origin of what it was written for, None for the header and whatever else belongs to no
-    statement. The function goes over to that of `large` where arrays are large. One that `retries`
-    reads how many turns loops have made, and runs again where there was no room for them. `looks`
-    tells that it returns these beside the result. One that is `narrow` has no types of 64 bits.
-    `frame` is that of the graph. `kernels` are functions in the text that numba may compile.
+    `text` is the source as users see it. `loaded` is the source as it runs, with names of
+    `constants` (a number and a dtype each) in the place of literals; if it is empty, `text` runs.
+    `marks` has one entry a line: the origin of what it was written for, None for the header and
+    whatever else belongs to no statement.
+
+    The function goes over to that of `large` where arrays are large. One that `retries` reads how
+    many turns loops have made, and runs again where there was no room for them. `looks` tells that
+    it returns these beside the result. One that is `narrow` has no types of 64 bits. `frame` is
+    that of the graph. `kernels` are functions in the source that numba may compile.
     """
 
     text: str
@@ -135,7 +137,7 @@ class Source:
 class Large:
     """The form of a program for large arrays: the name of its function, and where it applies.
 
-    It applies where one of `sizes` (of elements) is `LARGE` or more; its text is made when it is
+    It applies where one of `sizes` (of elements) is `LARGE` or more; its source is made when it is
     first asked for.
     """
 
@@ -150,7 +152,7 @@ class Large:
 
     @cached_property
     def source(self) -> Source:
-        """Its text."""
+        """Its source."""
         return self.make()
 
 

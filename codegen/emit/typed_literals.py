@@ -1,9 +1,9 @@
 """Gives literals beside arrays a dtype: names for arrays without axes, as wide as the literals.
 
 A ufunc turns a Python number into an array and looks for its dtype on every call, which takes
-longer than the work on a hundred elements. So the text that is loaded has names where the text that
-is read has literals, with arrays of the operation's dtype behind them. What leaves has the same
-bits, and stands in the same columns.
+longer than the work on a hundred elements. So the source that is loaded has names in place of the
+literals that users see. Each name is an array of the operation's dtype. The results have the same
+bits, and both sources have the same columns.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Constants:
         return Fragment(name, literal.precedence)
 
     def read(self, text: str) -> str:
-        """The text with its literals."""
+        """The source with its literals."""
         if not self._texts:
             return text
         return re.sub(NAME, lambda found: self._texts[found[0]], text)

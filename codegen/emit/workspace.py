@@ -219,7 +219,7 @@ def _none(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
 
 
 def numbers_of(graph: Graph) -> set[Value]:
-    """The numbers that are computed from constants alone: the text has what they come to."""
+    """The numbers that are computed from constants alone: the source has what they come to."""
     found: set[Value] = set()
     for value, node in graph.producer.items():
         computed = isinstance(node, Call) and node.operands and found.issuperset(node.operands)
@@ -356,7 +356,7 @@ class Memory:
         )
 
     def _scratch(self, call: Call) -> int:
-        """What the text of a call takes besides its result."""
+        """What the source of a call takes besides its result."""
         scratch, known = call.op.scratch, Trait.EXTENT in call.op.traits
         if scratch is None and (known or _is_one(self.spellings[call])):
             scratch = 0
@@ -421,7 +421,7 @@ class Memory:
 
 @cache
 def _is_one(spelling: Spelling) -> bool:
-    """Whether a text makes nothing but its result: it is one call of NumPy's."""
+    """Whether an expression makes nothing but its result: it is one call of NumPy's."""
     if spelling.expression is None:
         return False
     made = [node for node in ast.walk(spelling.expression) if isinstance(node, _MAKES)]

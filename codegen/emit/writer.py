@@ -1,4 +1,4 @@
-"""Collects lines and names of a text, formatted as black leaves it alone. Knows no graph."""
+"""Collects lines and names of a source, formatted as black leaves it alone. Knows no graph."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _stems(name: str) -> tuple[tuple[str, int], ...]:
 class Writer(Generic[Mark]):
     """Indented lines; what does not fit the width is split as black splits it.
 
-    A line may have a mark: what it came from, which every line of its text is marked with.
+    A line may have a mark, which says what it came from. If the line is split, each part has it.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Writer(Generic[Mark]):
         self.line(f"# {text}", mark)
 
     def written(self) -> tuple[str, tuple[Mark | None, ...]]:
-        """The text, and the mark of each of its lines."""
+        """The source, and the mark of each of its lines."""
         lines: list[str] = []
         marks: list[Mark | None] = []
         for i, (line, mark) in enumerate(zip(self.lines, self.marks, strict=True)):

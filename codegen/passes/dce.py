@@ -68,7 +68,7 @@ class _Scope:
         self.told: dict[str, Value | None] | None = None
 
     def find(self, name: str) -> Value | None:
-        """The value, the first in the text that is known at the end of the block."""
+        """The value, the first in the graph that is known at the end of the block."""
         found = self.around.find(name) if self.around else None
         if found is None:
             if self.told is None:
@@ -118,7 +118,7 @@ class _Live:
             self.waiting += self.graph.given.get(value, ())
 
     def _needs(self, call: Call) -> None:
-        """What a call reads, and what tells the lengths in its text."""
+        """What a call reads, and what tells the lengths in its source."""
         self.waiting += call.operands
         scope = self.scopes[call]
         told = map(scope.find, symbols_printed(call, self.graph.sizes))

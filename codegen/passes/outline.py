@@ -277,7 +277,7 @@ class _Finder:
         return found - {last.label} if isinstance(last, Loop | Join) else found
 
     def _kernel(self, body: Block, results: tuple[Value, ...]) -> Call | None:
-        """The call of a new kernel, where it is told all lengths that its text names."""
+        """The call of a new kernel, where it is told all lengths that its source names."""
         graph = self.graph
         made: set[Value] = set()
         given: dict[Value, None] = {}

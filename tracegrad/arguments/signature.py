@@ -273,7 +273,7 @@ TAKEN = frozenset(
     | {"list", "max", "min", "range", "round", "slice", "tuple", "type"}
     | {"AssertionError", "LookupError", "NotImplementedError", "ValueError"}
 )
-"""Names that mean something in the text of programs."""
+"""Names that mean something in the source of programs."""
 
 
 def identifiers(names: Sequence[str]) -> tuple[str, ...]:

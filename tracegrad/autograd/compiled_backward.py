@@ -276,7 +276,7 @@ def matcher_source(
     wanted: Sequence[Any],
     backward: Backward,
 ) -> tuple[str, dict[str, Any]]:
-    """The matcher's text: newest node first, so that every node is known before it is read."""
+    """The matcher's source: newest node first, so that every node is known before it is read."""
     writer = _Matcher(nodes, steps, root)
     for node in reversed(nodes):
         writer.node(node)

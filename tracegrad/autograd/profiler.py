@@ -74,7 +74,7 @@ class FunctionEvent(_Times):
     self_cpu_memory_usage: int = 0
     cpu_children: list[FunctionEvent] = field(default_factory=list)
     count: int = 1
-    statement: str = ""  # of a compiled function's text
+    statement: str = ""  # of a compiled function's source
 
     @property
     def key(self) -> str:  # type: ignore[override]

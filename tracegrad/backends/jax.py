@@ -43,7 +43,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     and raises a plain `LookupError` when a look has another outcome than the traced one.
     ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
     is lowered among them; a look with another outcome makes floating-point results nan.
-    ``run.accepts`` are the classes of arrays that it takes. ``run.names`` are for text that calls
+    ``run.accepts`` are the classes of arrays that it takes. ``run.names`` are for source that calls
     it at once: ``direct`` where all arrays are JAX's, in 64-bit types unless the source is narrow.
     ``run.constant`` puts an array of NumPy's that never changes where it is kept for all calls.
     """

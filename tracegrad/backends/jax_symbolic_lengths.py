@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Any] = {
     "max": max,
     "min": min,
 }
-"""What the text of a length may call."""
+"""What the source of a length may call."""
 
 
 def _number_for(name: str) -> int:

@@ -1,7 +1,7 @@
-"""Keeps the text of kernels in files, beside which numba keeps machine code.
+"""Keeps the source of kernels in files, beside which numba keeps machine code.
 
 The files lie in ``$TRACEGRAD_CACHE_DIR``, else in ``tracegrad`` in the user's cache directory. A
-name is a digest of what machine code depends on: the text, the versions of Python, NumPy, numba and
+name is a digest of what machine code depends on: source, the versions of Python, NumPy, numba and
 llvmlite, the processor, and the functions that kernels call. So no file is ever out of date.
 """
 
@@ -56,7 +56,7 @@ def _path(text: str) -> Path:
 
 @cache
 def _surroundings() -> str:
-    """What machine code depends on beside its text."""
+    """What machine code depends on beside its source."""
     from llvmlite import binding
 
     versions = [importlib.metadata.version(name) for name in ("numpy", "numba", "llvmlite")]
@@ -67,7 +67,7 @@ def _surroundings() -> str:
 
 
 def files() -> list[Path]:
-    """All files of the cache: texts, and machine code."""
+    """All files of the cache: sources, and machine code."""
     of = directory()
     return sorted(
         [*of.glob("tracegrad_kernel_*.py"), *of.glob("__pycache__/tracegrad_kernel_*.nb[ci]")]

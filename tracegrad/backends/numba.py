@@ -1,7 +1,7 @@
 """Loads source with kernels: they run as Python at first, then as machine code of numba.
 
 A kernel is compiled in a thread beside the user's from its first call on; until then, and where
-numba is missing, its text runs as Python, which gives the same bits. So does a call that machine
+numba is missing, its source runs as Python, which gives the same bits. So does a call that machine
 code leaves with an exception: a kernel changes nothing outside of it, and Python raises what NumPy
 source raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether
 the kernel is there. Machine code is kept on disk (`kernel_cache`). With ``backend="auto"`` a kernel
@@ -53,7 +53,7 @@ class settings:
 
 
 def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function of a source; `names` are those that its text does not make."""
+    """The function of a source; `names` are those that its source does not make."""
     kernels = {kernel.name: kernel for kernel in source.kernels}
 
     def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

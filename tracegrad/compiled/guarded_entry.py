@@ -48,7 +48,7 @@ def entry_source(
     run: Callable[..., Any] | None = None,
     guards: Sequence[tuple[Any, Any]] = (),
 ) -> tuple[str, dict[str, Any]]:
-    """The text of the entry for calls with `given` positional arguments, and what it refers to.
+    """The source of the entry for calls with `given` positional arguments, and what it refers to.
 
     `values` are all the arguments of such a call: those that it did not give are defaults. All
     variables have names of the entry's own: ``a0`` is the first argument, ``c0`` the first array

@@ -64,7 +64,7 @@ class Paths:
     """What the function of a program does, before derivatives are taken."""
 
     inputs: tuple[Value, ...]
-    ends: tuple[End, ...]  # in the order of the text
+    ends: tuple[End, ...]  # in the order of the graph
     loops: bool
     joined: bool
     block: Callable[[Close], Block]
@@ -106,7 +106,7 @@ def joint_graph(
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
     templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
     built = None in templates
-    of: list[End] = []  # in the order of the text
+    of: list[End] = []  # in the order of the graph
     straight = transform.of_number and not (paths.loops or paths.joined)
 
     def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
@@ -294,7 +294,7 @@ def _behind(
 
 
 def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
-    """The block with its returns changed, in the order of the text."""
+    """The block with its returns changed, in the order of the graph."""
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
         inner = tuple([at_ends(b, change) for b in last.blocks])
@@ -364,5 +364,5 @@ def _returned(
 
 
 def _tuple_of(count: int) -> str:
-    """A tuple of as many outputs, as text."""
+    """A tuple of as many outputs, as source."""
     return f"({', '.join(f'{{{i}}}' for i in range(count))}{',' if count == 1 else ''})"

@@ -1,6 +1,6 @@
 """Runs a program with a clock read after each statement, for profiles.
 
-The statements are those of the generated text, in-place writes included; after each stands a call
+The statements are those of the generated source, in-place writes included; after each stands a call
 that notes the time. Each becomes an event that is named after the line of the user's that it comes
 from. A program for JAX is compiled as one piece, and is one event.
 """
@@ -57,7 +57,7 @@ def _parts(
             yield name, lines[line - 1].strip(), begin, end
 
 
-# -- the text -------------------------------------------------------------------------------------
+# -- the source -----------------------------------------------------------------------------------
 
 
 def _noting(source: Source, note: Callable[[int], None]) -> Callable[..., Any]:

@@ -329,7 +329,7 @@ class Recorded:
         self.wanted = wanted
         self.targets = tuple(v for v, want in zip(forward.inputs, wanted, strict=True) if want)
         every = list(version.tree.ends)
-        self.numbers: list[int] = []  # of the returns, in the order of the text
+        self.numbers: list[int] = []  # of the returns, in the order of the graph
         self.ways: dict[int, Way] = {}
 
         def close(end: End, outputs: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Block:
@@ -396,7 +396,7 @@ class Recorded:
 
     @property
     def sources(self) -> list[str]:
-        """The texts of the forward and of the ways back."""
+        """The sources of the forward and of the backwards."""
         backs = [back for way in self.ways.values() for back in way.backwards.values()]
         return [program.source.text for program in (self.program, *(b.program for b in backs))]
 

@@ -282,7 +282,7 @@ class Version:
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
     def source_for(self, arguments: Arguments) -> Source:
-        """The text that runs for arguments of this version's key."""
+        """The source that runs for arguments of this version's key."""
         arguments = as_in(arguments, self.arguments)
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         known = lengths(self.program.graph, [*traced, *self.captured_arrays()])

@@ -99,7 +99,7 @@ def on_each(batch: Batch) -> Any:
 
 
 def _rules(op: Any, wide: tuple[bool, ...]) -> dict[str, Any]:
-    """What the record of an op for each example says besides its text."""
+    """What the record of an op for each example says besides its source."""
 
     def infer(sizes: Sizes, *types: ArrayType, **attributes: Any) -> Any:
         length = next(t.shape[0] for t, w in zip(types, wide, strict=True) if w)

@@ -71,7 +71,7 @@ def with_tangents(
     tangents
         Those of inputs. Values among them that the graph does not have become inputs.
     asked
-        For each return, in the order of the text, the values whose tangents it gives after its
+        For each return, in the order of the graph, the values whose tangents it gives after its
         outputs.
     """
     return _Writer(graph, tangents, asked).whole()

@@ -59,8 +59,8 @@ def with_jacobian(
     targets
         The inputs that are differentiated.
     asked
-        For each return, in the order of the text, the values whose Jacobians it gives: each in each
-        of the targets, of the shape of the value and then that of the target.
+        For each return, in the order of the graph, the values whose Jacobians it gives: each in
+        each of the targets, of the shape of the value and then that of the target.
     mode
         "forward" or "reverse", or "auto": forward where there are fewer inputs than results.
         Where only data tell how many results there are it is forward.
@@ -95,7 +95,7 @@ def with_products(
         graph of one way the product is that with derivatives in what elements of the targets are
         moved to (`moved_elements`), one part after the other.
     asked
-        The results of each return, in the order of the text.
+        The results of each return, in the order of the graph.
     """
     counts = [len(block.outputs) for block in ends(graph.block)]
     numbers = [*range(len(counts))]

@@ -38,7 +38,7 @@ from tracegrad.ops.shape.creation import zeros_of
 def joined_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
-    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the graph;
     without it that of the first output is 1.
     Raises `Unjoined` for a join whose backward has no such form.
     """

@@ -134,7 +134,7 @@ def _remember(table: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
 
 
 def _labels(graph: Graph) -> Hashable:
-    """What the text says of the user's code: names and lines are part of a program's identity."""
+    """What the source says of the user's code: names and lines are part of a program's identity."""
     origins = [value.origin for value in graph.inputs]
     for node in walk(graph.nodes):
         if isinstance(node, Check | Branch | Loop | Join):
@@ -224,7 +224,7 @@ def load(source: Source) -> Callable[..., Any]:
 
 
 def names_in(source: Source) -> dict[str, Any]:
-    """What the text of NumPy source names but does not make."""
+    """What NumPy source names but does not make."""
     names: dict[str, Any] = {"np": np, **source.names}
     for name, (number, dtype) in source.constants.items():
         names[name] = np.array(number, dtype)

@@ -153,7 +153,7 @@ IS_ARRAY = {
 
 
 class Demands:
-    """The statements, and in `functions` the text of what they call."""
+    """The statements, and in `functions` the source of what they call."""
 
     def __init__(
         self,

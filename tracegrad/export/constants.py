@@ -1,4 +1,4 @@
-"""Writes Python objects and arrays as text that makes them again, in a file of its own."""
+"""Writes Python objects and arrays as source that makes them again, in a file of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracegrad.errors import ExportError
 from tracegrad.tracing.outputs import Result
 from tracegrad.values.pytree import Attr, Child, Item, TreeSpec
 
-MOST_ELEMENTS = 64  # of an array that is written as text; larger ones stand in a file beside
+MOST_ELEMENTS = 64  # of an array in the source; larger ones stand in a file beside
 OURS = ("tracegrad", "codegen")
 
 FILLED = '''
@@ -31,7 +31,7 @@ def _filled(kind, **fields):
 
 
 class Literals:
-    """Writes objects as text, and gathers the imports and functions that the text needs."""
+    """Writes objects as source, and gathers the imports and functions that the source needs."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -47,7 +47,7 @@ class Literals:
         ]
 
     def text(self, value: Any, what: str) -> str:
-        """A value that is no array; raises naming `what` it is when no text makes it."""
+        """A value that is no array; raises naming `what` it is when no source makes it."""
         found = self._plain(value)
         if found is None:
             raise ExportError(
@@ -118,7 +118,7 @@ class Literals:
     # -- structures -----------------------------------------------------------------------------
 
     def result(self, result: Result, outputs: str) -> str:
-        """What a call returns, as text over the variable that holds the program's outputs."""
+        """What a call returns, as source over the variable that holds the program's outputs."""
         return self.structure(
             result.spec,
             (
@@ -128,7 +128,7 @@ class Literals:
         )
 
     def structure(self, spec: TreeSpec, leaves: Iterator[str]) -> str:
-        """A structure as text around the texts of its leaves."""
+        """A structure as source around that of its leaves."""
         if spec.type is None:
             return next(leaves)
         children = [self.structure(child, leaves) for child in spec.children]
@@ -192,7 +192,7 @@ def _shown(value: Any) -> str:
 
 
 def array_text(array: np.ndarray) -> str | None:
-    """An array as text that gives the same bits and layout; None where that is long."""
+    """An array as source that gives the same bits and layout; None where that is long."""
     if array.size > MOST_ELEMENTS:
         return None
     dtype = f"np.{array.dtype.name}" if array.dtype.name != "bool" else "bool"

@@ -25,7 +25,7 @@ def _fitted(ct, shape, dtype):
 
 
 def refused(call: Any) -> str:
-    """Why a callable of a program has no text; "" where it has one."""
+    """Why a callable of a program has no source; "" where it has one."""
     if ruled_of(call) is None:
         return "use plain ops, or a function with tg.custom_vjp"
     forward = call.forward if isinstance(call, Backward) else call
@@ -36,7 +36,7 @@ def refused(call: Any) -> str:
 
 
 def ruled_of(call: Any) -> Any:
-    """The `Ruled` function whose half a program calls; None where there is no text for it."""
+    """The `Ruled` function whose half a program calls; None where there is no source for it."""
     forward = call.forward if isinstance(call, Backward) else call
     ruled = getattr(forward.cls, "ruled", None) if isinstance(forward, Forward) else None
     return ruled if getattr(ruled, "written", None) is not None else None

@@ -2,7 +2,7 @@
 
 A function is written as its source has it, without decorators. What it reads from outside comes
 along as it is now: modules and what they offer as imports, numbers and arrays as constants, other
-functions of the user's as text. A function with a rule for its derivative is the function itself.
+functions of the user's as source. A function with a rule for its derivative is the function itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes a compiled function as one Python file that needs no tracegrad.
 
 The file has the function under its own name and signature, which checks its arguments, and the
-generated program, which that function calls. Arrays from outside are in it: small ones as text,
+generated program, which that function calls. Arrays from outside are in it: small ones as source,
 large ones in an ``.npz`` beside it.
 """
 
@@ -88,7 +88,7 @@ except AttributeError:  # before JAX 0.8
 
 @dataclass(frozen=True)
 class Exported:
-    """The text of a file, and the arrays that stand beside it."""
+    """The source of a file, and the arrays that stand beside it."""
 
     text: str
     arrays: dict[str, np.ndarray]
@@ -439,7 +439,7 @@ class File:
     # -- the functions --------------------------------------------------------------------------
 
     def _program(self) -> tuple[list[str], str]:
-        """The imports of the emitted text, and what follows them."""
+        """The imports of the emitted source, and what follows them."""
         lines = self.source.text.splitlines()
         of_imports = ("import ", "from ")
         start = next(i for i, line in enumerate(lines) if line and not line.startswith(of_imports))
@@ -475,7 +475,7 @@ class File:
         return ", ".join(parts)
 
     def _default(self, name: str, value: Any) -> str:
-        """A default; ``...``, which no check takes, where it has no text."""
+        """A default; ``...``, which no check takes, where it has no source."""
         leaves, spec = flatten(value)
         try:
             return self.literals.structure(spec, iter([self._leaf(name, x) for x in leaves]))
@@ -633,7 +633,7 @@ def _roots(
 
 
 def _looks(version: Version) -> list[str]:
-    """The looks of a program and the outcomes that it knows, in the order of its text."""
+    """The looks of a program and the outcomes that it knows, in the order of its graph."""
     found: list[str] = []
     for node in walk(version.program.graph.nodes):
         if isinstance(node, Check):

@@ -19,7 +19,7 @@ from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.reductions.sums_and_extremes import sum_along
 
-# Read as text for programs, where `np` is known.
+# Read as source for programs, where `np` is known.
 
 
 def inner_product(a, b):

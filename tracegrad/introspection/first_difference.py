@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True)
 class File:
-    """The text of an export and what it needs to run."""
+    """The source of an export and what it needs to run."""
 
     text: str
     path: str

@@ -15,11 +15,11 @@ from tracegrad.errors import ArgumentError
 class Statement:
     """A generated statement, and the line of the user's that it comes from."""
 
-    line: int  # of the generated text, from 1
+    line: int  # of the generated source, from 1
     text: str
     section: str  # "forward" or "backward"
     place: str  # "model.py:12"
-    user: str  # the text of that line
+    user: str  # that line itself
 
     def __str__(self) -> str:
         return f"{self.line:>4}  {self.text}    # {self.section} of {self.place}  {self.user}"

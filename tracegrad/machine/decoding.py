@@ -131,7 +131,7 @@ def _join_copies_of_the_end(
 ) -> None:
     """Jumps in place of copies of how a function ends, which the compiler makes of short ends.
 
-    So arms meet where the user's text has them meet. All copies stand on one line, as the text.
+    So arms meet where the user's source has them meet. All copies stand on one line, as the source.
     """
     ends = [i for i, x in enumerate(instructions) if x.name in ("RETURN_VALUE", "RETURN_CONST")]
     if len(ends) < 2:

@@ -28,7 +28,7 @@ def axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
 
 
 def _text_within(first: str) -> Callable[[Mapping[str, Any]], Spelling]:
-    """The text for integers that `first` makes of an array."""
+    """The source for integers that `first` makes of an array."""
 
     def text(attributes: Mapping[str, Any]) -> Spelling:
         least = "-length" if attributes["from_end"] else "0"

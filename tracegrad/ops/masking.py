@@ -19,7 +19,7 @@ from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.special_cotangents import Masked
 
-# Run here for its own kernel, read as text for programs, where `np` is known.
+# Run here for its own kernel, read as source for programs, where `np` is known.
 
 
 def zero_outside(mask, x):

@@ -9,9 +9,9 @@ from typing import Any
 
 
 class Texts(Mapping[str, str]):
-    """The texts of functions by their names in programs, read from their files when asked for.
+    """The sources of functions by their names in programs, read from their files when asked for.
 
-    An import is its text; its name is the last word.
+    An import is its source; its name is the last word.
     """
 
     def __init__(self, needed: Iterable[Callable[..., Any] | str]) -> None:
@@ -36,7 +36,7 @@ def _name(needed: Callable[..., Any] | str) -> str:
 
 @cache
 def text_of(function: Callable[..., Any], name: str) -> str:
-    """The text of a function, under this name."""
+    """The source of a function, under this name."""
     text = inspect.getsource(function).replace("  # noqa: F821", "")
     return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
 

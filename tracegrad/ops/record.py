@@ -1,7 +1,7 @@
 """The record of an op: name, type rule, spelling, VJP, traits.
 
 A record is all there is to say of an op. From it come the eager kernel, the Tensor method, the
-emitted text in every target, the gradient, the documentation row and the tests.
+emitted source in every target, the gradient, the documentation row and the tests.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class OpRecord(Op):
     def needed(
         self, target: str, spelling: Spelling, names: Mapping[str, Any]
     ) -> dict[str, Callable[..., Any]]:
-        """What a spelling names beside `names`, made of the same text that programs have."""
+        """What a spelling names beside `names`, made of the same source that programs have."""
         texts = self.needs.get(target, {})
         found: dict[str, Callable[..., Any]] = {}
         for name in reached(texts, spelling.uses):
@@ -192,9 +192,9 @@ def define(
         as no new array does. Else the one among the traits holds for all calls.
     needs
         What the spellings name beside ``np``, ``jnp`` and ``jax``, by target: the import or the
-        text of the function that a program which uses the op has at its top.
+        source of the function that a program which uses the op has at its top.
     scratch
-        What a text of several calls takes besides its result, in arrays as large as the largest
+        What a spelling of several calls takes besides its result, in arrays as large as the largest
         of its operands and results, where that is known: the header tells how much memory a
         program needs.
     sound

@@ -1,6 +1,6 @@
 """Runs an op without a batching rule for each example of a batch.
 
-Its text is a function with a loop, which programs have at their top; in JAX it is a `jax.vmap`.
+Its source is a function with a loop, which programs have at their top; in JAX it is a `jax.vmap`.
 """
 
 from __future__ import annotations

@@ -528,7 +528,7 @@ def splat_placed(r: Rewriter, call: Call) -> Value | None:
 
 @on(ufuncs.floor_divide)
 def divided_by_zero(r: Rewriter, call: Call) -> Value | None:
-    """a // b of integers, where b may be 0: the text that has 0 there, as NumPy has."""
+    """a // b of integers, where b may be 0: the expression that has 0 there, as NumPy has."""
     a, b = call.operands
     if is_inexact(call.results[0].type.dtype) or r.number(b) or _is_parameter(r, b):
         return None

@@ -44,8 +44,8 @@ def scipy_op(
 ) -> OpRecord:
     """The record of a function of SciPy; programs for JAX have it where `jax` says how.
 
-    `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``. Besides that
-    the texts use these functions and imports (`needs`). The rule of an op with several `results`
+    `module` is what the source names SciPy's module, ``linalg`` for ``scipy.linalg``. Besides that
+    the sources use these functions and imports (`needs`). The rule of an op with several `results`
     takes None as the cotangent of one.
     """
     return SciPyOp(

@@ -1,6 +1,6 @@
 """What programs call for sparse matrices, given by their arrays, where a library has no function.
 
-Those for JAX (``_jax``) are read as text alone.
+Those for JAX (``_jax``) are read as source alone.
 """
 
 from __future__ import annotations

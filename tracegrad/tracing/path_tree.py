@@ -205,7 +205,7 @@ class Tree:
 
     @property
     def ends(self) -> Iterator[End]:
-        """The ends of the paths, in the order of the program's text."""
+        """The ends of the paths, in the order of the graph."""
         limbs = [self.root]
         while limbs:
             limb = limbs.pop()

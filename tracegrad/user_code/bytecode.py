@@ -279,9 +279,9 @@ def _without_comments(text: str) -> str:
 def _source_of(code: CodeType, where: Position) -> Source | None:
     """Return the parsed part of the file around a position in ``code``.
 
-    None where the file is missing or is not its text.
+    None where the file is missing or is not its source.
     """
-    if code.co_filename == "<string>":  # any exec'd text; from 3.13 linecache may know another one
+    if code.co_filename == "<string>":  # any exec'd source; since 3.13 linecache may know another
         return None
     linecache.checkcache(code.co_filename)
     file = parsed(code.co_filename, linecache.getlines(code.co_filename))

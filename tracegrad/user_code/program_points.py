@@ -39,7 +39,7 @@ class Point:
     """A place in the running program: ``(code, instruction offset)`` pairs, innermost frame first.
 
     The last pair is the traced function's. Two points are equal when they name the same
-    instructions of the same text, also across copies of a code object.
+    instructions of the same source, also across copies of a code object.
 
     ```python
     >>> point = Point((((lambda x: -x).__code__, 4),))

@@ -3,9 +3,10 @@
 A container is a tuple, list, dict, OrderedDict, named tuple, dataclass instance, None (which has no
 leaves), a type given to `register_node` or one that JAX knows as a container; everything else,
 strings included, is a leaf. Fields of a dataclass that JAX takes for static are part of the
-structure. The
-description (`TreeSpec`) also gives Python text, from which the entry function of a compiled program
-is written: the expression that reads a leaf (`path_text`), a name that suits it (`path_name`), and
+structure.
+
+The description (`TreeSpec`) also gives Python source for the entry function of a compiled program:
+the expression that reads a leaf (`path_text`), a name that suits it (`path_name`), and
 the conditions that an object of this structure meets (`check_text`).
 """
 
@@ -570,7 +571,7 @@ def with_keys_of_jax(tree: Any) -> Any:
     return unflatten(spec, [of_jax(leaf) if is_of_key(path) else leaf for path, leaf in pairs])
 
 
-# ---------------------------------------------------------------------------------- Python text
+# -------------------------------------------------------------------------------- Python source
 
 
 def leaf_paths(spec: TreeSpec) -> tuple[Path, ...]:
@@ -589,7 +590,7 @@ def leaf_paths(spec: TreeSpec) -> tuple[Path, ...]:
 
 
 def fixed_values(spec: TreeSpec, root_name: str) -> Iterator[tuple[str, Any]]:
-    """Return the values of static fields within a structure, with the text that reads each."""
+    """Return the values of static fields within a structure, each with the expression for it."""
     if isinstance(spec.aux, Fixed):
         yield from ((f"{root_name}.{name}", value) for name, value in spec.aux.values.items())
     for step, child in zip(spec.steps, spec.children):
@@ -714,7 +715,7 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
 
 
 def _flatten_of(type: Any) -> Callable[[Any], tuple[Sequence[Any], Hashable]] | None:
-    """Return what takes apart an object of a type whose children have no text."""
+    """Return what takes apart an object of a type whose children have no source."""
     node = _node(type)
     node = _TOLD.get(type) if node is _ASKED else node
     return None if node is None else node.flatten
@@ -753,7 +754,7 @@ def _key(key: Hashable, names: dict[str, Any]) -> str:
 
 
 def _is_literal(key: Hashable) -> bool:
-    """Say whether ``repr(key)`` is Python text for an object equal to ``key``."""
+    """Say whether ``repr(key)`` is Python source for an object equal to ``key``."""
     if type(key) is tuple:
         return all(_is_literal(part) for part in key)
     if type(key) is float:

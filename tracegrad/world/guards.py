@@ -78,7 +78,7 @@ class Guard:
         return self.over(f"holder{stem}", names)
 
     def over(self, holder: str, names: dict[str, Any]) -> str:
-        """The reading as Python over the text of its holder."""
+        """The reading as Python over the source of its holder."""
         literal = self._literal(names)
         if self.read == PACKED:
             names["packed"] = packed

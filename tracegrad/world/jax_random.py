@@ -67,7 +67,7 @@ def counterpart(name: str, callee: Function, arguments: tuple[Any, ...], named: 
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a constant can stand in the text of a program."""
+    """Whether a constant can stand in the source of a program."""
     if type(value) is tuple:
         return all(map(_is_literal, value))
     return type(value) in (int, bool, str, type(None)) or (

@@ -89,7 +89,7 @@ class FirstTurn(Unrollable):
 def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
-    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the graph;
     without it that of the first output is 1.
     Raises `Unrollable` where a loop has no such form.
     """

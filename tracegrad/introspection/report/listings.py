@@ -1,4 +1,4 @@
-"""The texts of a compiled version, line by line, each with the nodes that it shows.
+"""The listings of a compiled version, line by line, each with the nodes that it shows.
 
 There are three kinds: what the user wrote (`user_listings`), a graph (`graph_listing`) and the
 generated program (`program_listing`).
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Listing:
-    """A text with a title."""
+    """Lines of source, or of a graph, with a title."""
 
     title: str
     lines: tuple[Line, ...]
@@ -107,7 +107,7 @@ _Part = tuple[str, int, tuple[str, ...]]  # file, first line, lines
 
 
 def _text_of(code: CodeType) -> _Part | None:
-    """The text of a function, None where there is none."""
+    """The source of a function, None where there is none."""
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError, IndexError, SyntaxError):
@@ -208,7 +208,7 @@ def graph_listing(title: str, graph: Graph) -> Listing:
 
 
 def program_listing(graph: Graph, source: Source) -> Listing:
-    """The generated text."""
+    """The generated source."""
     written = nodes_written(graph, source)
     html = python_lines(source.text)
     lines = [
@@ -219,7 +219,7 @@ def program_listing(graph: Graph, source: Source) -> Listing:
 
 
 def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
-    """For each line of the text the nodes that it computes; what takes arguments apart has none.
+    """For each line of the source the nodes that it computes; what takes arguments apart has none.
 
     A statement has the origin of the node that it ends with; what is nested in it belongs to it
     as well: a node that has no statement of its own stands where it is read. Numbers are left out,

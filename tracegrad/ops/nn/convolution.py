@@ -61,7 +61,7 @@ def conv_weight_jax(x, ct, span, stride, padding, dilation, groups):
     return transpose(ct)[0]
 
 
-# -- text ---------------------------------------------------------------------------------------
+# -- source ---------------------------------------------------------------------------------------
 
 
 def _conv_text(attributes: Mapping[str, Any]) -> Spelling:

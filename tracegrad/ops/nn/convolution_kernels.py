@@ -1,7 +1,7 @@
 """How NumPy computes convolutions of images: matrix products that stay in the cache.
 
-The text of these functions stands in programs that convolve, so they need NumPy and each other
-alone. Shapes: images ``(batch, channels, *lengths)``, kernels ``(out_channels, channels // groups,
+Programs that convolve contain the source of these functions. So they need only NumPy and each
+other. Shapes: images ``(batch, channels, *lengths)``, kernels ``(out_channels, channels // groups,
 *kernel)``, one axis of lengths or more.
 
 In a buffer with channels first and padding, rows follow each other in memory: an offset in the

@@ -125,7 +125,7 @@ def _chosen(x: Any, where: Any, otherwise: Any) -> Any:
 
 # -- sums and means -----------------------------------------------------------------------------
 
-# Run here for its own kernel, read as text for programs, where `np` is known.
+# Run here for its own kernel, read as source for programs, where `np` is known.
 
 
 def sum_along(x, axis, keepdims=False):

@@ -332,7 +332,7 @@ def _is_element(x: Any, index: Subscript) -> bool:
     return len(numbers) == len(index.items) == ndim_of(x)
 
 
-# Run here for its own kernel, read as text for programs, where `np` is known.
+# Run here for its own kernel, read as source for programs, where `np` is known.
 
 
 def added_at(index, ct, shape, dtype="float64"):

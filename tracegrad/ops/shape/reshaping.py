@@ -69,7 +69,7 @@ def one_or_many(axes: tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 def brackets(items: Mapping[int, str]) -> str:
-    """The text between the brackets that treats these axes so and takes the others whole."""
+    """The source between the brackets that treats these axes so and takes the others whole."""
     return ", ".join(items.get(axis, ":") for axis in range(max(items) + 1))
 
 

@@ -143,7 +143,7 @@ def put_back(ct: Any, like: Any, indices: Any, axis: int) -> Any:
     return place_along(ct, indices, axis=axis, shape=shape, dtype=dtype_of(ct))
 
 
-# Run here for its own kernel, read as text for programs, where `np` is known.
+# Run here for its own kernel, read as source for programs, where `np` is known.
 
 
 def increase_along(x, indices, ct, axis):

@@ -91,7 +91,7 @@ def count_of(sizes: Sizes, length: Dim, span: Dim, stride: int, shapes: str) -> 
 
 
 def sliding(axes: range, span: str, stride: tuple[int, ...], dilation: tuple[int, ...]) -> str:
-    """Text that turns ``out`` into a view of its windows: (..., *places, *kernel)."""
+    """Source that turns ``out`` into a view of its windows: (..., *places, *kernel)."""
     start = axes.start
     text = f"np.lib.stride_tricks.sliding_window_view(out, {span}, axis={tuple(axes)})"
     if any(step != 1 for step in (*stride, *dilation)):
