@@ -1,9 +1,9 @@
-"""Train a small attention model to write text like the Python manual, character by character.
+"""Train a small transformer to predict the next character of the Python manual.
 
 In: the help texts that ship with Python (``pydoc_data.topics``, the language reference).
-Out: the generated source of an attention block; the loss on text that was held out, beside the loss
-of a model that counts pairs of characters; a few lines that the model writes; and in
-``examples/output/attention.png`` how unlikely the model found each character of a page.
+Out: the generated source of an attention block; the cross-entropy on text that was held out, beside
+that of a bigram model (which counts pairs of characters); a few lines that the model generates; and
+in ``examples/output/attention.png`` the cross-entropy of each character of a page.
 
     python examples/attention.py [--backend jax] [--steps 800] [--quick] [--beside-jax]
 """
@@ -24,6 +24,7 @@ CONTEXT = 64  # characters that the model sees
 BATCH = 16
 RATE = 4e-3  # of the first steps; it falls along half a cosine
 HELD_OUT = 0.1  # of the text, at its end
+TEMPERATURE = 0.7  # of the softmax from which characters are drawn
 PROMPT = "If the expression is not a name, the statement raises an error. "  # CONTEXT characters
 
 
@@ -63,7 +64,7 @@ def loss(params, text):
 
 loss_and_gradient = tg.value_and_grad(loss)
 loss_alone = tg.compile(loss)
-guess = tg.compile(logits)
+predict = tg.compile(logits)
 
 
 def in_jax():
@@ -131,21 +132,21 @@ def windows(text, starts):
     return text[starts[:, None] + np.arange(CONTEXT + 1)]
 
 
-def surprise_of_pairs(train, test, letters):
-    """The mean cross-entropy of a model that counts which character follows which."""
-    counts = np.full((letters, letters), 0.1)
+def bigram_cross_entropy(train, test, letters):
+    """The mean cross-entropy of a bigram model: it counts which character follows which."""
+    counts = np.full((letters, letters), 0.1)  # no pair has probability 0
     np.add.at(counts, (train[:-1], train[1:]), 1.0)
-    chance = counts / counts.sum(axis=1, keepdims=True)
-    return -np.mean(np.log(chance[test[:-1], test[1:]]))
+    probabilities = counts / counts.sum(axis=1, keepdims=True)
+    return -np.mean(np.log(probabilities[test[:-1], test[1:]]))
 
 
 def write(params, prompt, length, rng):
     """The prompt, continued by characters drawn from the model's predictions."""
     text = list(prompt)
     for _ in range(length):
-        scores = guess(params, np.array([text[-CONTEXT:]]))[0, -1].astype(float) / 0.7
-        chance = np.exp(scores - scores.max())
-        text.append(rng.choice(len(chance), p=chance / chance.sum()))
+        found = predict(params, np.array([text[-CONTEXT:]]))[0, -1].astype(float)
+        probabilities = tg.softmax(found / TEMPERATURE)
+        text.append(rng.choice(len(probabilities), p=probabilities))
     return np.array(text)
 
 
@@ -174,15 +175,16 @@ def plot(params, text, characters, lines=6):
     """Text that was held out; the colour of a character shows its cross-entropy."""
     count = lines * CONTEXT
     known = windows(text, np.arange(count))  # the characters before each one
-    scores = np.concatenate([guess(params, part[:, :-1])[:, -1] for part in np.split(known, 8)])
-    chance = scores - tg.logsumexp(scores, axis=1)[:, None]
-    surprise = -chance[np.arange(count), known[:, -1]].reshape(lines, CONTEXT)
+    found = np.concatenate([predict(params, part[:, :-1])[:, -1] for part in np.split(known, 8)])
+    cross_entropies = nn.cross_entropy(found, known[:, -1], reduction="none")
     figure, ax = plt.subplots(figsize=(11, 2.6), layout="constrained")
-    image = ax.imshow(surprise, cmap="YlOrRd", vmin=0, vmax=6, aspect="auto")
+    image = ax.imshow(
+        cross_entropies.reshape(lines, CONTEXT), cmap="YlOrRd", vmin=0, vmax=6, aspect="auto"
+    )
     for i, character in enumerate(characters[known[:, -1]]):
         shown = "⏎" if character == "\n" else character
         ax.text(i % CONTEXT, i // CONTEXT, shown, ha="center", va="center", family="monospace")
-    ax.set(title="The surprise at each character of the manual", xticks=[], yticks=[])
+    ax.set(title="Cross-entropy of each character of the manual", xticks=[], yticks=[])
     figure.colorbar(image, ax=ax, label="nats")
     common.save(figure, "attention")
 
@@ -224,12 +226,12 @@ def main(arguments=None):
     print(block.source(*example))
 
     params, found = train(params, text[:border], text[border:], steps, rng)
-    pairs = surprise_of_pairs(text[:border], text[border:], len(characters))
-    print(f"\nsurprise on the held-out text: {found:.3f} nats, of counted pairs {pairs:.3f}")
+    bigram = bigram_cross_entropy(text[:border], text[border:], len(characters))
+    print(f"\ncross-entropy on held-out text: {found:.3f} nats; of the bigram model: {bigram:.3f}")
     written = write(params, np.searchsorted(characters, list(PROMPT)), 300, rng)
-    print(f"\nThe model goes on:\n\n{''.join(characters[written])}")
+    print(f"\nThe model continues the prompt:\n\n{''.join(characters[written])}")
     plot(params, text[border:], characters)
-    assert args.quick or found < pairs, "the model should know more than pairs of characters"
+    assert args.quick or found < bigram, "the transformer should beat the bigram model"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Divide letters into vowels and consonants without labels, with a hidden Markov model.
 
 In: the letters of the help texts that ship with Python (``pydoc_data.topics``), in their order.
-Out: the generated gradient of the likelihood, with its loop over letters; the two states of maximum
-likelihood, by L-BFGS; how often each state emits each letter, in
+Out: the generated gradient of the log-likelihood, with its loop over letters; the model of maximum
+likelihood with two hidden states, found by L-BFGS; the emission probabilities of both states, in
 ``examples/output/hidden_markov.png`` (after Cave and Neuwirth, 1980).
 
     python examples/hidden_markov.py [--backend jax] [--quick] [--beside-jax]
@@ -20,38 +20,39 @@ from tqdm import tqdm
 import tracegrad as tg
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
-KINDS = 2
-PLACES, PIECES = 100, 200  # letters in a piece of text, and pieces
+STATES = 2
+LENGTH, SEQUENCES = 100, 200  # the text is cut into sequences of letters
 
 
-# The model: a chain of hidden states, each of which emits a letter.
+# The model: a Markov chain of hidden states. Each state emits a letter, which is the observation.
 
 
-def chances(theta):
-    """Probabilities of the first state, of the transitions, and of the letters of each state."""
-    first, steps, letters = theta[:2], theta[2:6], theta[6:]
+def probabilities(theta):
+    """The initial, transition and emission probabilities."""
+    initial, transition, emission = theta[:2], theta[2:6], theta[6:]
     return (
-        tg.softmax(first),
-        tg.softmax(steps.reshape(KINDS, KINDS), axis=1),
-        tg.softmax(letters.reshape(KINDS, len(LETTERS)), axis=1),
+        tg.softmax(initial),
+        tg.softmax(transition.reshape(STATES, STATES), axis=1),
+        tg.softmax(emission.reshape(STATES, len(LETTERS)), axis=1),
     )
 
 
 @tg.value_and_grad
-def loss(theta, text):
-    """Minus the mean log likelihood of a letter, and its gradient in theta.
+def loss(theta, observations):
+    """The mean negative log-likelihood of an observation, and its gradient in theta.
 
-    text, of shape (places, pieces), has the indices of letters. The belief, of shape
-    (pieces, states), has the probability of each state given the letters before this one.
+    This is the forward algorithm. observations, of shape (length, sequences), are indices of
+    letters. belief, of shape (sequences, states), has the probabilities of the hidden states, given
+    all earlier observations.
     """
-    belief, steps, letters = chances(theta)
+    belief, transition, emission = probabilities(theta)
     total = 0.0
-    for seen in text:
-        joint = belief * letters.T[seen]
+    for observed in observations:
+        joint = belief * emission.T[observed]
         likelihood = np.sum(joint, axis=1, keepdims=True)
         total = total + np.sum(np.log(likelihood))
-        belief = joint / likelihood @ steps
-    return -total / text.size
+        belief = joint / likelihood @ transition
+    return -total / observations.size
 
 
 def in_jax():
@@ -59,53 +60,53 @@ def in_jax():
     import jax
     import jax.numpy as jnp
 
-    def loss(theta, text):
-        first = jax.nn.softmax(theta[:2])
-        steps = jax.nn.softmax(theta[2:6].reshape(KINDS, KINDS), axis=1)
-        letters = jax.nn.softmax(theta[6:].reshape(KINDS, len(LETTERS)), axis=1)
+    def loss(theta, observations):
+        initial = jax.nn.softmax(theta[:2])
+        transition = jax.nn.softmax(theta[2:6].reshape(STATES, STATES), axis=1)
+        emission = jax.nn.softmax(theta[6:].reshape(STATES, len(LETTERS)), axis=1)
 
-        def place(belief, seen):
-            joint = belief * letters.T[seen]
+        def step(belief, observed):
+            joint = belief * emission.T[observed]
             likelihood = joint.sum(axis=1, keepdims=True)
-            return joint / likelihood @ steps, jnp.log(likelihood).sum()
+            return joint / likelihood @ transition, jnp.log(likelihood).sum()
 
-        belief = jnp.broadcast_to(first, (text.shape[1], KINDS))
-        _, parts = jax.lax.scan(place, belief, text)
-        return -parts.sum() / text.size
+        belief = jnp.broadcast_to(initial, (observations.shape[1], STATES))
+        _, parts = jax.lax.scan(step, belief, observations)
+        return -parts.sum() / observations.size
 
     return jax.jit(jax.value_and_grad(loss))
 
 
-# The text.
+# The data.
 
 
-def manual(pieces):
-    """Pieces of text, of shape (places, pieces), with letters as indices."""
+def manual(sequences):
+    """Sequences of letters from the manual, of shape (length, sequences), as indices."""
     text = " ".join(topics[name] for name in sorted(topics)).lower()
     text = re.sub(r"[^a-z]+", " ", text)
-    numbers = np.array([LETTERS.index(letter) for letter in text[: pieces * PLACES]])
-    return numbers.reshape(pieces, PLACES).T
+    numbers = np.array([LETTERS.index(letter) for letter in text[: sequences * LENGTH]])
+    return numbers.reshape(sequences, LENGTH).T
 
 
 def initial():
-    """Initial theta: states whose letters hardly differ, and that often alternate."""
-    theta = 0.1 * np.random.default_rng(0).normal(size=KINDS + KINDS**2 + KINDS * len(LETTERS))
+    """Where L-BFGS begins: states that emit nearly the same letters, and that often alternate."""
+    theta = 0.1 * np.random.default_rng(0).normal(size=STATES + STATES**2 + STATES * len(LETTERS))
     theta[2:6] = -1.0, 1.0, 1.0, -1.0
     return theta
 
 
 def shown():
     """The function whose source and time are shown, and the arguments of a call."""
-    return loss, (initial(), manual(PIECES))
+    return loss, (initial(), manual(SEQUENCES))
 
 
-def fit(text, steps):
-    """The most likely theta, by L-BFGS."""
+def fit(observations, steps):
+    """The theta of maximum likelihood, by L-BFGS."""
     with tqdm(desc="fitting", unit="step") as bar:
         return minimize(
             loss,
             initial(),
-            args=(text,),
+            args=(observations,),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": steps},
@@ -113,15 +114,15 @@ def fit(text, steps):
         )
 
 
-def plot(letters, vowels):
-    """How often each state emits each letter."""
+def plot(emission, vowels):
+    """The emission probabilities of both states."""
     order = [vowels, 1 - vowels]
     figure, axes = plt.subplots(2, 1, figsize=(10, 5), sharex=True, layout="constrained")
     names = [letter if letter != " " else "␣" for letter in LETTERS]
-    for ax, kind, title in zip(axes, order, ("one kind", "the other kind")):
+    for ax, state, title in zip(axes, order, ("one hidden state", "the other hidden state")):
         colors = ["tab:orange" if letter in "aeiou" else "tab:blue" for letter in LETTERS]
-        ax.bar(names, 100 * letters[kind], color=colors)
-        ax.set(title=f"The letters of {title}", ylabel="how often (%)")
+        ax.bar(names, 100 * emission[state], color=colors)
+        ax.set(title=f"Letters emitted by {title}", ylabel="probability (%)")
         ax.spines[["top", "right"]].set_visible(False)
     common.save(figure, "hidden_markov")
 
@@ -132,21 +133,26 @@ def main(arguments=None):
     if args.beside_jax:
         return common.beside_jax(loss, in_jax(), shown()[1])
 
-    text = manual(PIECES)
-    print(f"The likelihood and its gradient, generated for {args.backend}:\n")
-    print(loss.source(initial(), text))
-    found = fit(text, 60 if args.quick else 200)
-    _, steps, letters = chances(found.x)
-    vowels = int(letters[1, LETTERS.index("e")] > letters[0, LETTERS.index("e")])
-    plot(letters, vowels)
-    mostly = letters.argmax(axis=0)
-    for kind in (vowels, 1 - vowels):
-        written = "".join(letter for letter, of in zip(LETTERS, mostly) if of == kind)
-        print(f"a kind that writes {written!r}, and is left with {1 - steps[kind, kind]:.0%}")
-    alone = np.bincount(text.ravel(), minlength=27) / text.size
-    without = -np.sum(alone[alone > 0] * np.log(alone[alone > 0]))
-    print(f"surprise at a letter: {found.fun:.4f} nats, without kinds {without:.4f}")
-    assert found.fun < without and all(mostly[LETTERS.index(c)] == vowels for c in "aeiou")
+    observations = manual(SEQUENCES)
+    print(f"The loss and its gradient, generated for {args.backend}:\n")
+    print(loss.source(initial(), observations))
+    found = fit(observations, 60 if args.quick else 200)
+    _, transition, emission = probabilities(found.x)
+    vowels = int(emission[1, LETTERS.index("e")] > emission[0, LETTERS.index("e")])
+    plot(emission, vowels)
+    likeliest = emission.argmax(axis=0)
+    for state in (vowels, 1 - vowels):
+        emitted = "".join(letter for letter, of in zip(LETTERS, likeliest) if of == state)
+        left = 1 - transition[state, state]
+        print(f"hidden state of {emitted!r}: probability {left:.0%} to change to the other state")
+    frequencies = np.bincount(observations.ravel(), minlength=27) / observations.size
+    nonzero = frequencies[frequencies > 0]
+    independent = -np.sum(nonzero * np.log(nonzero))
+    print(
+        f"negative log-likelihood per letter: {found.fun:.4f} nats; "
+        f"of independent letters: {independent:.4f}"
+    )
+    assert found.fun < independent and all(likeliest[LETTERS.index(c)] == vowels for c in "aeiou")
 
 
 if __name__ == "__main__":

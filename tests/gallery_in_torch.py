@@ -137,18 +137,18 @@ def kalman_filter(example: Any, theta: Any, flow: Any) -> Any:
     return 0.5 * total
 
 
-def hidden_markov(example: Any, theta: Any, text: Any) -> Any:
-    kinds = example.KINDS
+def hidden_markov(example: Any, theta: Any, observations: Any) -> Any:
+    states = example.STATES
     belief = torch.softmax(theta[:2], 0)
-    steps = torch.softmax(theta[2:6].reshape(kinds, kinds), 1)
-    letters = torch.softmax(theta[6:].reshape(kinds, -1), 1).T
+    transition = torch.softmax(theta[2:6].reshape(states, states), 1)
+    emission = torch.softmax(theta[6:].reshape(states, -1), 1).T
     total = 0.0
-    for seen in text:
-        joint = belief * letters[seen]
+    for observed in observations:
+        joint = belief * emission[observed]
         likelihood = joint.sum(dim=1, keepdim=True)
         total = total + torch.log(likelihood).sum()
-        belief = joint / likelihood @ steps
-    return -total / text.numel()
+        belief = joint / likelihood @ transition
+    return -total / observations.numel()
 
 
 # -- others ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "garch": ("parameters", "loss"),
     "kalman_filter": ("filtered", "loss"),
     "pharmacokinetics": ("compartments", "advance", "concentrations", "loss"),
-    "hidden_markov": ("chances", "loss"),
+    "hidden_markov": ("probabilities", "loss"),
     "bundle_adjustment": ("rotated", "seen", "residuals", "jacobian"),
     "autoencoder": ("encode", "decode", "loss"),
 }
