@@ -138,7 +138,7 @@ def _text(function: FunctionType, name: str) -> str:
         if isinstance(node, ast.Lambda) and _is_of(node, function.__code__):
             return f"def {name}({ast.unparse(node.args)}):\n    return {ast.unparse(node.body)}"
     raise ExportError(
-        f"the text of {function.__qualname__} is not to be found, which the exported file would "
+        f"the source of {function.__qualname__} is not to be found, which the exported file would "
         "call: write it as a function of its own in a file"
     )
 

@@ -58,7 +58,7 @@ def where(source: Source, place: str | int) -> Statements | Statement:
     if isinstance(place, int):
         count = source.text.count("\n")
         if not 1 <= place <= count:
-            raise ArgumentError(f"there is no generated line {place}: the text has {count} lines")
+            raise ArgumentError(f"there is no generated line {place}: the source has {count} lines")
         text = source.text.splitlines()[place - 1].strip()
         comment = text.startswith("#")  # it names the line that the statements below come from
         near = [s for s in found if (s.line > place if comment else s.line <= place)]
