@@ -530,7 +530,8 @@ class FunctionalEmitter(FunctionEmitter):
         start, stop = counted
         name = self.names.wish("turn" if not loop.origin.section else "turn_back")
         self._begin_turn(turn)
-        index = self.names.wish(counter.index.origin.name or "i", self._waits(turn.reads))
+        held = self._waits(turn.reads | {*carried})  # read in the turn or not
+        index = self.names.wish(counter.index.origin.name or "i", held)
         self._own(counter.index, index)
         self.left[counter.index] = self.left.get(counter.index, 0) + HELD
         self.names.wake(index)
@@ -538,7 +539,7 @@ class FunctionalEmitter(FunctionEmitter):
         bounds, first = f"{start.text}, {stop.text}", ""
         parameter = index
         if counter.step != 1:
-            parameter = self.names.wish("k", self._waits(turn.reads))
+            parameter = self.names.wish("k", held)
             bounds, first = self._counted_up(start, stop, counter.step, parameter)
         given = carried[0] if len(carried) == 1 else "carry"
         self._function(turn, name, f"{parameter}, {given}", carried)
