@@ -124,6 +124,8 @@ INITIAL = {
     "us": f"us = [{', '.join(f'x[{i}:{i + 3}] * w' for i in range(9))}]\nu = w * 0.5",
     "ps": "ps = [" + ", ".join(f"(w * {i + 1}, x[{i}] + {i})" for i in range(8)) + "]",
 }
+TABLE = {"g": "g = np.zeros((len(x), len(x)))"}
+"""What programs have whose loops' ranges depend on the numbers of loops around them."""
 FINAL = {
     "s": "s",
     "r": "r",
@@ -141,19 +143,21 @@ FINAL = {
     "m": "m",
     "us": "(us[1] * us[-1]).sum() + u.sum()",
     "ps": "ps[2][1]",
+    "g": "(g * g).sum()",
 }
 
 
 class Writer:
     """Writes one program; numbers stay small because products go through tanh or sin."""
 
-    def __init__(self, random: Random, has_ifs: bool = False) -> None:
+    def __init__(self, random: Random, has_ifs: bool = False, counted: bool = False) -> None:
         self.random = random
         self.has_ifs = has_ifs  # several of them one after another in a turn
+        self.counted = counted  # ranges depend on the numbers of loops around
         self.loops: list[str] = []  # the numbers of the loops around
         self.made = 0
         chosen = ["s", "r", *random.sample(list(INITIAL)[2:], random.randint(1, 4))]
-        self.has = set(chosen)
+        self.has = {*chosen, *(TABLE if counted else ())}
         self.late: set[str] = set()  # variables that loops bind first
 
     def any(self, *options: Any) -> Any:
@@ -163,8 +167,9 @@ class Writer:
         return str(round(self.random.uniform(-0.6, 0.6), 2))
 
     def body(self) -> Body:
-        chosen = [name for name in INITIAL if name in self.has]
-        start = tuple(Line(text) for name in chosen for text in INITIAL[name].split("\n"))
+        initial = {**INITIAL, **TABLE}
+        chosen = [name for name in initial if name in self.has]
+        start = tuple(Line(text) for name in chosen for text in initial[name].split("\n"))
         if "out" in self.has and self.random.random() < 0.5:
             start += (Line("out.append(s * x[1])"),)
         middle: Body = ()
@@ -307,6 +312,8 @@ class Writer:
                     "range(n, n + 9)" if "n" in self.has else "range(8)",
                 ),
             )
+            if self.counted and (self.random.random() < 0.7 if self.loops else budget > 1):
+                turns = self.counted_range()
             header = f"for {name} in {turns}:"
             if "us" in self.has and self.random.random() < 0.5:
                 header = f"for {name}, u in enumerate({self.any('us', 'us', 'us[:8]')}):"
@@ -330,6 +337,8 @@ class Writer:
             body = (inner, *self.statements(budget, 2))
         else:
             body = self.statements(budget, 2)
+            if self.counted and budget > 0:
+                body = (*body, self.loop(budget - 1), *self.statements(0))
         self.loops.pop()
         parts = [(header, body)]
         if self.random.random() < 0.15:
@@ -344,6 +353,22 @@ class Writer:
                 )
             )
         return Compound(tuple(parts), first)
+
+    def counted_range(self) -> str:
+        """A range that depends on the number of a loop around, or has a step."""
+        if not self.loops:
+            return str(self.any("range(len(x))", "range(len(x) - 1)", "range(0, len(x), 2)"))
+        t, n = self.any(*self.loops), self.any("len(x)", "len(x)", "12", "x.shape[0]")
+        k = self.random.randint(1, 4)
+        return str(
+            self.any(
+                *(f"range({t})", f"range({t} + 1, {n})", f"range({n} - {t})", f"range({t} + {k})"),
+                *(f"range({t}, -1, -1)", f"range({t} - {k})", f"range(1, {t} + 1)"),
+                *(f"range(0, {t}, {k})", f"range({t}, {n}, {k})", f"range({n} - 1, {t}, -1)"),
+                *(f"reversed(range({t}))", f"range({t} // 2, {t} + 2)", f"range({n}, {t}, -{k})"),
+                *(f"range({t} % {k})", f"range({k} * {t} - {n}, {t})", f"range({t}, {t} + 3)"),
+            )
+        )
 
     def assignment(self) -> str:
         u, v = self.scalar(), self.vector()
@@ -374,6 +399,10 @@ class Writer:
             "z": (f"z = z * 0.5 + {v}", f"z = {v}", f"z = {u}"),
             "n": ("n = n + 1", "n += 2", "n = n * 2 % 7", "n = n + decays(s)"),
             "m": (f"m = max(m, {u})", f"m = min(m, {u})", f"m = {u}"),
+            "g": (
+                *(f"g[{at}, {self.index()}] = {u}", f"g[{at}, {self.index()}] += {u}"),
+                *(f"g[{at}] = 0.9 * g[{self.index()}] + {u}", f"g[{at}, 1:4] -= {v}"),
+            ),
             "us": ("s = 0.5 * s + (u * w).sum()", f"u = us[{at}]", f"us[{at}] = {v}", "u = u * r"),
         }
         for name in sorted(self.has & further.keys()):
@@ -450,6 +479,7 @@ class Writer:
             "z": ("np.sum(z) * 0.1",),
             "us": (f"us[{at}].sum()", "np.tanh(u).sum()", f"(us[{at}] * w).sum()"),
             "ps": (f"ps[{at}][1] * 0.1",),
+            "g": (f"g[{at}, {self.index()}]", f"np.tanh(g[{at}] @ x)", f"g[:, {at}].sum()"),
         }
         for name in sorted(self.has & further.keys()):
             options += further[name]
@@ -497,7 +527,7 @@ class Writer:
 
 
 def program(seed: int) -> Body:
-    return Writer(Random(seed), has_ifs=seed % 2 == 1).body()
+    return Writer(Random(seed), has_ifs=seed % 2 == 1, counted=seed % 3 == 2).body()
 
 
 # -- running --------------------------------------------------------------------------------------
