@@ -2322,3 +2322,77 @@ def thinned_copy(np):
         return np.sum(z * z)
 
     return loss
+
+
+def _cholesky_in_jax(np):
+    def loss(a):
+        low = np.linalg.cholesky(a @ a.T + np.eye(len(a)))
+        b = np.linalg.solve(low, a[0])
+        return np.sum(np.log(np.diag(low))) + np.sum(b**2)
+
+    return loss
+
+
+@program(lambda draw, n=12: (draw(n, n),), dict(n=15), dict(n=2), reference=_cholesky_in_jax)
+def cholesky_by_hand(np):
+    """Inner ranges that depend on outer counters: none, one or many turns."""
+
+    def loss(a):
+        n, b = len(a), a[0]
+        a = a @ a.T + np.eye(n)
+        low, y = a * 0.0, b * 0.0
+        for i in range(n):
+            for j in range(i + 1):
+                s = a[i, j]
+                for k in range(j):
+                    s = s - low[i, k] * low[j, k]
+                if i == j:
+                    low[i, j] = np.sqrt(s)
+                else:
+                    low[i, j] = s / low[j, j]
+        for i in range(n):
+            s = b[i]
+            for j in range(i):
+                s = s - low[i, j] * y[j]
+            y[i] = s / low[i, i]
+        return np.sum(np.log(np.diag(low))) + np.sum(y**2)
+
+    return loss
+
+
+@program(lambda draw, n=10: (draw(n),), dict(n=13), dict(n=3))
+def pairs_of_numbers(np):
+    """Pairs, from both ends, and those that a ``while`` counts."""
+
+    def loss(x):
+        total, n = 0.0, len(x)
+        for i in range(n):
+            for j in range(i + 1, n):
+                total = total + np.sin(x[i] - x[j])
+            for j in reversed(range(i)):
+                total = total * 0.9 + x[i] * x[j]
+            j = 0
+            while j < i:
+                total = total + 0.1 * x[j] * x[i - j]
+                j += 1
+        return total
+
+    return loss
+
+
+@program(lambda draw, n=9: (draw(n),), dict(n=12))
+def counters_read_behind(np):
+    """What inner loops counted with is read behind them."""
+
+    def loss(x):
+        total, j, k = 0.0, 0, 1
+        for i in range(len(x)):
+            total = total + x[j]
+            for j in range(9):
+                total = total * 0.9 + x[j] * x[i]
+            for k in range(8, -1, -1):
+                total = total * 1.01 + x[k]
+            total = total + x[j] * x[k]
+        return total * x[k]
+
+    return loss

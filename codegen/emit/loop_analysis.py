@@ -258,7 +258,8 @@ def range_text(start: Fragment, stop: Fragment, step: int, backwards: bool = Tru
         if a != start.text:
             up = range_text(Fragment(str(int(b) + 1)), Fragment(a), 1)
             return f"reversed({up})"
-    both = a.endswith(" - 1") and b.endswith(" - 1")
-    if step == -1 and both and start.precedence == stop.precedence == SUM:
-        return f"reversed(range({b.removesuffix(' - 1')}, {a.removesuffix(' - 1')}))"
+    if step == -1 and stop.precedence == SUM and b.endswith(" - 1") and start.precedence >= SUM:
+        less = start.precedence == SUM and a.endswith(" - 1")
+        above = a.removesuffix(" - 1") if less else f"{a} + 1"
+        return f"reversed(range({b.removesuffix(' - 1')}, {above}))"
     return f"range({start.text}, {b}, {step})"

@@ -378,10 +378,10 @@ def steps_loop_kernel(k, q):
     # model.py:1  p = q * 0.0
     for i in range(n):
         p[i] = q[i] * 0.0
-    # model.py:1  q = q + 0.1 * p
+    # model.py:1  for _ in range(100):
     for i in range(n):
         q_2[i] = q[i]
-    # model.py:1  q = q + 0.1 * p
+    # model.py:1  for _ in range(100):
     for _ in range(100):
         # model.py:1  p = p - 0.1 * k * np.sin(q)
         sin_of(q_2, sin_q)

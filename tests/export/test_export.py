@@ -375,7 +375,10 @@ def spent(amounts, limit):
 @pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
 @pytest.mark.parametrize(
     ("limit", "other", "said"),
-    [(3.0, 100.0, "this loop was never left at its end"), (100.0, 3.0, "was only ever False")],
+    [
+        (3.0, 100.0, "for amount in amounts:  this loop was never left at its end"),
+        (100.0, 3.0, "if total > limit:  was only ever False"),
+    ],
 )
 def test_a_loop_that_is_left_elsewhere_raises(transform, limit, other, said, tmp_path):
     """The file has the ways of one version, whatever other calls there were before it."""
@@ -386,9 +389,9 @@ def test_a_loop_that_is_left_elsewhere_raises(transform, limit, other, said, tmp
     g = exported(f, tmp_path / "f.py", amounts, limit)
     assert_same_bits(g(amounts, limit), f(amounts, limit))
     assert_same_bits(g(amounts * 0.9, limit), f(amounts * 0.9, limit))
-    with pytest.raises(LookupError, match=rf"test_export.py:\d+  if total > limit:  {said}"):
+    with pytest.raises(LookupError, match=rf"test_export.py:\d+  {said}"):
         g(amounts, other)
-    assert "if total > limit:" in g.__doc__
+    assert said.partition(":")[0] in g.__doc__
     with pytest.raises(ValueError, match=r"amounts.shape\[0\] is 5: .* it is 8 or more, export"):
         g(amounts[:5], limit)
 

@@ -1,12 +1,13 @@
-"""Loops whose ranges depend on the number of a loop around have the bits of eager runs.
+"""Loops whose ranges depend on the number of a loop around stay loops, for all lengths.
 
-Of ``for i in range(n): for j in range(i)`` inner loops make none, one or many turns, from call to
-call and within one.
+Of ``for i in range(n): for j in range(i)`` inner loops make none, one or many turns: one program
+has them all, forward and backward, with the bits of eager runs.
 """
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,6 +196,53 @@ def by_rows(x):
     return total
 
 
+def down_from_the_end(x):
+    total, n = 0.0, len(x)
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            total = total * 0.9 + x[j]
+    for i in range(n, 0, -1):
+        for j in reversed(range(i, n)):
+            total = total * 0.9 + x[j]
+    for i in range(n - 1, -1, -1):
+        for j in range(n - 1 - i):
+            total = total * 0.8 + x[j]
+    return total
+
+
+def behind_a_while(x):
+    total = 0.0
+    for i in range(len(x)):
+        j = 0
+        while j < 2:
+            total = total + x[i]
+            j += 1
+        for k in range(i):
+            total = total + x[k]
+    return total
+
+
+def counted_by_a_while(x):
+    total = 0.0
+    for i in range(len(x)):
+        j = 0
+        while j < i:
+            total = total + x[j] * x[i - j]
+            j += 1
+    return total
+
+
+def with_a_flag(x):
+    total, some, last = 0.0, False, x.sum()
+    for i in range(len(x)):
+        j = 0
+        while j < i:
+            some, last = True, x[j]
+            j += 1
+        total = total + x[i] * last if some else total * x[i] - 2.0
+    return total
+
+
 def forces(r):
     force = np.zeros(r.shape)
     for i in range(len(r)):
@@ -255,9 +303,11 @@ OF_VECTORS = [
     *(pair_energies, below, rest, downward, in_steps, turned_round, none_at_first, none_at_last),
     *(two_in_a_turn, branching, table, by_rows, last_of_each, from_the_end, counting),
     *(behind_a_look, left_inside, taken_over_at_times, bound_in_turns),
+    *(down_from_the_end, behind_a_while, counted_by_a_while, with_a_flag),
 ]
 OF_MATRICES = [forces, cholesky, elimination, gram_schmidt, solved_upward]
 LENGTHS = (2, 0, 1, 9, 2)
+UNROLLED = {in_steps, counting, taken_over_at_times, bound_in_turns, with_a_flag}
 
 
 def given(function, n):
@@ -303,3 +353,150 @@ def test_ranges_of_any_length_have_the_bits_of_eager_runs(function):
         else:
             assert_same_bits(found[0], function(x.copy()))
             assert_same_bits(found[1], expected[1])
+
+
+@pytest.mark.parametrize("function", [f for f in (*OF_VECTORS, *OF_MATRICES) if f not in UNROLLED])
+def test_one_program_of_loops_serves_all_lengths(function):
+    compiled = tg.value_and_grad(function)
+    for n in (16, 21, 16, 17):
+        x = given(function, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, function(x.copy()))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(function), x)[1])
+    assert compiled.cache_info().versions == 1
+    assert "loops that are unrolled" not in compiled.explain()
+    assert len(str(compiled.source()).splitlines()) < 175
+
+
+def test_turns_that_stay_unrolled_have_the_numbers_that_they_had():
+    compiled = tg.value_and_grad(taken_over_at_times)
+    for n in (17, 12):
+        x = given(pair_energies, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, taken_over_at_times(x))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(taken_over_at_times), x)[1])
+
+
+@pytest.mark.parametrize("function", [pair_energies, downward, solved_upward, two_in_a_turn])
+def test_second_derivatives_have_the_bits_of_eager_runs(function):
+    def slope(x):
+        return np.sum(tg.grad(function)(x) * np.cos(x))
+
+    x = given(function, 12)
+    compiled = tg.grad(slope)
+    assert_same_bits(compiled(x), eagerly(tg.grad(slope), x))
+
+
+def test_an_inner_range_reads_as_one_would_write_it():
+    compiled = tg.value_and_grad(pair_energies)
+    compiled(given(pair_energies, 12))
+    source = str(compiled.source())
+    assert "for j in range(i + 1, x.size):" in source
+    assert "for j in reversed(range(i + 1, x.size)):" in source
+
+
+def doubled_where_any(x):
+    """Variables that turns set before they read them; without turns they are as they were."""
+    m, j = np.sum(x > 0), np.sum(x < -100)
+    s, some, last = x[0] * 1.0, False, x[1]
+    while j < m:
+        some, last = True, x[2]
+        s = s * 0.5 + x[1]
+        j = j + 1
+    return s * 2 + last if some else s * 3 - last
+
+
+def test_a_while_that_has_no_turns_in_another_call():
+    compiled, x = tg.value_and_grad(doubled_where_any), np.arange(1.0, 13.0)
+    for given in (x, -x, x, np.where(x > 3, x, -x)):
+        expected = eagerly(tg.value_and_grad(doubled_where_any), given)
+        found = compiled(given)
+        assert_same_bits(found[0], expected[0])
+        assert_same_bits(found[1], expected[1])
+
+
+RANGES = ["range(i + 1, n)", "range(n - i)", "range(i % 3)", "range(i // 2, i)", "range(1, i)"]
+
+
+@pytest.mark.parametrize("second", RANGES)
+@pytest.mark.parametrize("first", RANGES)
+def test_loops_with_a_budget(first, second):
+    """Where turns that stand before the loop in segments write to the same elements."""
+
+    made: dict[str, Any] = {}
+    body = "\n".join(
+        [
+            "def loss(x):",
+            "    total, n = 0.0, len(x)",
+            "    for i in range(n):",
+            f"        for j in {first}:",
+            "            total = total + x[j] ** 2",
+            f"        for _ in {second}:",
+            "            total = total + x[i] * 1.5",
+            "    return total",
+        ]
+    )
+    exec(body, made)
+    x = np.random.default_rng(0).normal(size=12)
+    compiled = tg.value_and_grad(tg.checkpoint(made["loss"], max_bytes=64))
+    expected = eagerly(tg.value_and_grad(made["loss"]), x)
+    assert_same_bits(compiled(x)[1], expected[1])
+
+
+def test_a_range_that_something_else_reads_is_looked_at():
+    def counts(x):
+        total = 0.0
+        for i in range(len(x)):
+            numbers = range(i)
+            total = total + x[i] * len(numbers)
+            for j in numbers:
+                total = total + x[j]
+        return total
+
+    compiled = tg.compile(counts)
+    for n in (12, 9):
+        x = given(pair_energies, n)
+        assert_same_bits(compiled(x), counts(x))
+
+
+def test_a_list_that_an_inner_loop_fills_is_right():
+    def sums(x):
+        total = 0.0
+        for i in range(1, len(x)):
+            row = []
+            for j in range(i):
+                row.append(x[j] * x[i])
+            total = total + np.sum(np.stack(row)) * i
+        return total
+
+    compiled = tg.value_and_grad(sums)
+    for n in (12, 14):
+        x = given(pair_energies, n)
+        value, gradient = compiled(x)
+        assert_same_bits(value, sums(x))
+        assert_same_bits(gradient, eagerly(tg.value_and_grad(sums), x)[1])
+
+
+@pytest.mark.parametrize("backend", ["numba", "jax"])
+@pytest.mark.parametrize("function", [pair_energies, solved_upward])
+def test_other_targets(function, backend):
+    pytest.importorskip(backend)
+    x = given(function, 10)
+    value, gradient = tg.value_and_grad(function, backend=backend)(x)
+    np.testing.assert_allclose(value, function(x), rtol=1e-6)
+    np.testing.assert_allclose(
+        gradient, eagerly(tg.value_and_grad(function), x)[1], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_exported_files_have_the_loops(tmp_path):
+    compiled = tg.value_and_grad(cholesky)
+    compiled(given(cholesky, 12))
+    path = tmp_path / "made.py"
+    compiled.export(path)
+    scope: dict[str, object] = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    made = scope["cholesky"]
+    for n in (12, 15):
+        x = given(cholesky, n)
+        assert_same_bits(made(x), compiled(x))

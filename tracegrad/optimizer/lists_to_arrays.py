@@ -65,6 +65,7 @@ class _Stacker:
         self.families: dict[Value, _Family] = {}
         self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
         self.ranges: dict[Value, int] = {}  # the largest that an index can be
+        self.lowest: dict[Value, int] = {}  # the least
         self.length = ""  # the symbol of a number of turns that nobody knows
         self.counts: dict[object, Value] = {}  # what counts such turns, by loop
         self._join()
@@ -127,11 +128,13 @@ class _Stacker:
                         if parameter.type == LIST:
                             self._filled(loop, parameter, argument)
                 case Loop(counter=counter) if counter is not None:
-                    ends = [self._most(counter.start), self._most(counter.stop)]
-                    if counter.step > 0 and ends[1] is not None:
-                        self.ranges[counter.index] = ends[1] - 1
-                    elif counter.step < 0 and ends[0] is not None:
-                        self.ranges[counter.index] = ends[0]
+                    ends = counter.start, counter.stop
+                    first, stop = ends if counter.step > 0 else ends[::-1]
+                    most, least = self._most(stop), self._least(first)
+                    if most is not None:
+                        self.ranges[counter.index] = most - (counter.step > 0)
+                    if least is not None:
+                        self.lowest[counter.index] = least + (counter.step < 0)
         for node in walk(self.graph.nodes):
             if isinstance(node, Call) and node.op is item and node.results[0].type != LIST:
                 self._family(node.operands[0]).type = node.results[0].type
@@ -162,9 +165,22 @@ class _Stacker:
         if value in self.ranges:
             return self.ranges[value]
         if isinstance(made, Call) and made.op in (add, subtract):
-            most, by = self._most(made.operands[0]), self._number(made.operands[1])
+            a, b = made.operands
+            most, by = self._most(a), self._most(b) if made.op is add else self._least(b)
             if most is not None and by is not None:
                 return most + by if made.op is add else most - by
+        return self._number(value)
+
+    def _least(self, value: Value) -> int | None:
+        """The least that such a number can be, where that is known."""
+        made = self.graph.producer.get(value)
+        if value in self.lowest:
+            return self.lowest[value]
+        if isinstance(made, Call) and made.op in (add, subtract):
+            a, b = made.operands
+            least, by = self._least(a), self._least(b) if made.op is add else self._most(b)
+            if least is not None and by is not None:
+                return least + by if made.op is add else least - by
         return self._number(value)
 
     def _turns(self, loop: Loop) -> Dim:
@@ -175,9 +191,9 @@ class _Stacker:
                 self.counts[loop.label] = self._count_of(loop)
             self.length = self.length or str(self.graph.sizes.new(64).symbol())
             return symbol(self.length)
-        start, stop = self._number(counter.start), self._most(counter.stop)
+        start, stop = self._least(counter.start), self._most(counter.stop)
         if counter.step < 0:
-            start, stop = self._most(counter.start), self._number(counter.stop)
+            start, stop = self._most(counter.start), self._least(counter.stop)
         if start is None or stop is None:
             raise CodegenError("nobody knows how many turns a counted loop can have")
         return len(range(start, stop, counter.step))

@@ -208,6 +208,10 @@ class Lengths:
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
+        if operation is range or operation is reversed:
+            numbers = None if keywords else self.loops.counted.made(operation, operands)
+            if numbers is not None:
+                return numbers, None
         if not self.any:
             return None
         if operation is operator.getitem or operation is operator.setitem:
@@ -409,9 +413,7 @@ class Lengths:
         sizes = self.trace.sizes
         whole = sizes.value(start), sizes.value(stop)
         passed = (numbers.start - whole[0]) // numbers.step
-        if passed and isinstance(sizes.resolve(start), Size):
-            return None
-        return (numbers.start if passed else start), stop
+        return add(start, passed * numbers.step), stop
 
     def assume_some(self, dim: Dim) -> bool:
         """Whether a length is not below 0, in this run and in all that its program is for."""
@@ -430,6 +432,13 @@ class Lengths:
         guards = self.trace.sizes.guards
         if (dim, number) not in guards:
             guards.append((dim, number))
+
+    def assume_some_turns(self, ends: tuple[Dim, Dim] | None, step: int) -> bool:
+        """Whether a loop makes enough turns to be one, in this call and in all others."""
+        if ends is None or any(map(self._is_of_data, map(self.trace.sizes.resolve, ends))):
+            return False
+        self.assume_turns(*ends, step)
+        return True
 
     def assume_turns(self, start: Dim, stop: Dim, step: int) -> None:
         """A loop makes enough turns to be one."""

@@ -661,6 +661,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         for v in lists:
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
+        self.empty.difference_update(parameters.values())
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then({**cts, **parameters})
             after = after.with_nodes((*builder.nodes, *after.nodes))

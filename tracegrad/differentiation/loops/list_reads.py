@@ -31,14 +31,14 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.rewrite import substituted
-from codegen.sizes import Dim, Size, Sizes, SliceLength, mul
+from codegen.sizes import Dim, Sizes, mul
 from codegen.sizes import add as add_dims
 from codegen.spelling import Subscript
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT as COUNT
 from tracegrad.differentiation.loops.residuals import Facts
-from tracegrad.differentiation.loops.row_numbers import Row, Span, minus, row_of
+from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, row_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise.ufuncs import add, subtract
@@ -76,22 +76,6 @@ def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
     ends = [add_dims(mul([row.times, end]), row.plus) for end in (first, last)]
     low, high = ends if row.times == step else reversed(ends)
     return low, add_dims(high, 1)
-
-
-def at_least(a: Dim, b: Dim, sizes: Sizes) -> bool:
-    """Whether a length is known to be no smaller than another one."""
-    difference = sizes.resolve(minus(a, b))
-    if isinstance(difference, int):
-        return difference >= 0
-    if all(factor > 0 for _, factor in difference.terms):
-        return True
-    for guard, number in sizes.guards:  # so many turns a loop makes at least
-        atom = guard.atom() if isinstance(guard, Size) else None
-        if isinstance(atom, SliceLength) and atom.start is None and atom.stop == number:
-            more = sizes.resolve(minus(difference, atom.of))
-            if isinstance(more, int) and isinstance(number, int) and number + more >= 0:
-                return True
-    return False
 
 
 def joined(spans: Iterable[Span], sizes: Sizes) -> list[Span]:

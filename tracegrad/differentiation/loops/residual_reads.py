@@ -32,6 +32,7 @@ from codegen.sizes import Dim, Sizes, mul, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts
+from tracegrad.differentiation.loops.row_numbers import at_least
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.python_lists import item, least, length, list_item, most
@@ -147,9 +148,16 @@ class Reading:
         counts = made.op in COUNTING and made.results[0].type == INT
         if made.op is length:
             return symbols(made.attribute("size")).isdisjoint(self.graph.sizes.data)
-        if not counts and made.op not in FREE:
+        if not counts and (made.op not in FREE or self._needs_copies(facts, made)):
             return False
         return all(self._is_free(facts, v) for v in made.operands)
+
+    def _needs_copies(self, facts: Facts, read: Call) -> bool:
+        """Whether an array is kept whole in turns of a loop around for the elements of one line."""
+        array, item = read.operands[0], read.results[0]
+        if array.type.ndim - item.type.ndim < 2:
+            return False
+        return any(not self._is_free(other, array) for other in facts.around)
 
     def _again(
         self, facts: Facts, k: Number, way: int, made: Any, new: dict[Value, Value]
@@ -192,28 +200,32 @@ class Reading:
                 return Number(None, len(range(start.value, stop.value, counter.step)))  # type: ignore[arg-type]
             whole = None if in_turn else self._turns_of(counter)
             if whole is not None:
-                assert whole.value is not None
-                self.counted[whole.value] = whole.plus
                 return whole
-            if in_turn and start is not None:
-                done = Number(counter.index, -start.value)  # type: ignore[operator,arg-type]
-                if counter.step != 1:
-                    step = self._number(counter.step)
-                    done = Number(self._call(floor_divide, self._written(done), step))
-                return done
-        if again and counter is not None:
             last = counter.index if in_turn else counter.stop
-            done = Number(last, 0, counter.start if start is None or start.value else None)
-            if counter.step != 1:  # the last one may be shorter
-                done = done if in_turn else done + (counter.step - 1)
-                step, origin = self._number(counter.step), Origin("count", True)
-                origin = replace(origin, section="backward")
-                done = Number(self._call(floor_divide, self._written(done), step, origin=origin))
-            return done
+            return self._difference(counter, last, in_turn, again)
         if facts.count is None:
             origin = replace(loop.origin, name="turns", final=True)
             facts.count = facts.keeps(Value(INT, origin))
         return Number(facts.count)
+
+    def _difference(self, counter: Counter, last: Value, in_turn: bool, again: bool) -> Number:
+        """How many numbers there are before the last one; none where that is less than 0.
+
+        Of turns that are made `again` it is told from the first number.
+        """
+        start, step = self.graph.constant(counter.start), abs(counter.step)
+        if counter.step < 0:
+            done = Number(self._call(subtract, counter.start, last))
+        elif start is None or (again and start.value):
+            done = Number(last, 0, counter.start)
+        else:
+            done = Number(last, -start.value)  # type: ignore[operator,arg-type]
+        if step == 1:
+            return done
+        done = done if in_turn else done + (step - 1)  # the last one may be shorter
+        origin = replace(Origin("count", True), section="backward")
+        by = self._number(step)
+        return Number(self._call(floor_divide, self._written(done), by, origin=origin))
 
     def _turns_of(self, counter: Counter) -> Number | None:
         """The number of turns, where lengths tell it: see `LEAST`."""
@@ -232,7 +244,12 @@ class Reading:
         more = -first if isinstance(first, int) else 0
         size = last if isinstance(first, int) else add_dims(last, mul([-1, first]))
         origin = Origin(section="backward")
-        return Number(self.reverse.builder.call(length, (), origin, size=size)[0], more)
+        number = self.reverse.builder.call(length, (), origin, size=size)[0]
+        sizes = self.graph.sizes
+        of_data = not symbols(size).isdisjoint(sizes.data)
+        if of_data or at_least(add_dims(size, more), LEAST, sizes):
+            self.counted[number] = more
+        return Number(number, more)
 
     def _least(self, count: Number) -> int:
         """So many turns there are at least."""

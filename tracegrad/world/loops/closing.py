@@ -17,7 +17,6 @@ import numpy as np
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add, symbols
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.machine.liveness import only_tested
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
@@ -26,11 +25,12 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.constant_arrays import is_constant_array, learned
+from tracegrad.world.loops.first_turns import FirstTurns
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
-from tracegrad.world.loops.loop_runner import Walk
+from tracegrad.world.loops.loops_without_turns import Before, Begun, state_of
 from tracegrad.world.loops.resumption import Keeper, Seat
-from tracegrad.world.loops.state_items import Holding, called, kind_of, on_stack, with_item
+from tracegrad.world.loops.state_items import called, is_flag, kind_of, on_stack, with_item
 from tracegrad.world.loops.turn_equality import Same, counted, renamed
 from tracegrad.world.loops.unrolling_reasons import MARKS
 from tracegrad.world.loops.widened_states import (
@@ -50,17 +50,14 @@ MOVED = "a list, deque or dictionary is changed that does not go item by item"
 OTHERS_HAVE = "others have an object too that turns make anew"
 
 
-class Closing(Holding):
+class Closing(FirstTurns):
     """What a run knows of turns that are recorded."""
 
-    world: Any
-    trace: Any
-    walk: Walk
-    lists: Any
     lengths: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     closed: list[Head]
+    begun: dict[Value, Begun]  # what variables held at the test of a ``while`` before its turns
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
@@ -98,7 +95,7 @@ class Closing(Holding):
             changed[slot] = leaf
         if head.follows is not None and self.lists.grow(head):
             return False
-        head.next_index = None if head.index is None else self._new_index(head)
+        head.next_index = None if head.index is None else Value(INT, head.index.origin)
         if head.index is not None:
             head.first, head.index = head.index, head.next_index
         return self._over(head, changed)
@@ -159,7 +156,7 @@ class Closing(Holding):
             head.why = "a list is not appended one array of one shape in each turn"
             return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
-        head.noted = len(self.changed)
+        head.noted, head.idle = len(self.changed), len(self.counted.idle)
         head.marks = self._marks(head)
         keeper = Keeper(self, self.heads.values(), self._frames(frame))
         head.seat = keeper.seat(frame.stack, head.target)
@@ -278,7 +275,7 @@ class Closing(Holding):
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn: one of Python's, or one that lengths or another loop tell."""
-        if index is None:
+        if index is None or turn == len(head.numbers):  # there is no next turn
             return
         builder = self.trace.builder
         after = builder.nodes[at:]
@@ -313,11 +310,18 @@ class Closing(Holding):
             raise Learned
         counter = None
         numbers = head.numbers
+        if head.counted is not None and head.collects:
+            head.why = "turns fill a list, and how many there are depends on another loop"
+            return None
         apart = head.target in self.apart.get(head.frame.code, ())
         first = None if apart or head.whole else self._first_turn(head, body, arguments)
         if head.whole:
             given = tuple([head.arguments[p] for p in self._all(head)])
             del nodes[head.begin :]
+        elif first is None and head.counted is not None:  # which may have no turn at all
+            head.why = "the first turn is not like the next one, and there may be none"
+            self._learn_of_one(head)
+            return None
         elif first is None:  # it is another one
             if not apart:
                 self._learn_of_first(head, body)
@@ -328,6 +332,7 @@ class Closing(Holding):
         else:
             size = head.begin - head.start
             del nodes[head.start :]
+            del self.counted.idle[head.idle_first :]
             begins = tuple(map(self._begins, first))
             given, head.peeled = self._earlier(head, body, arguments, begins, size), False
         given += self.lists.given(head, head.peeled)
@@ -394,6 +399,32 @@ class Closing(Holding):
             found[slot] = _change(parameter in head.written, wide)
         self._learns(head, found)
 
+    def _learn_of_one(self, head: Head) -> None:
+        """A loop may have a single turn: in the next run that turn is recorded over parameters."""
+        if len(self.counted.idle) == head.idle_first:
+            self._learns(
+                head,
+                {
+                    slot: _change(parameter in head.written, parameter in self.wide)
+                    for slot, parameter in head.parameters.items()
+                    if type(slot[0]) is int
+                },
+            )
+
+    def _learn_of_changed(self, head: Head) -> None:
+        """As much is learned of a turn after which no other one began: what has changed since."""
+        now = self._variables(head)
+        found: Known = {}
+        for slot, leaf in head.before.items():
+            other = now.get(slot)
+            if other is None or (other.holder is leaf.holder and other.value is leaf.value):
+                continue
+            wide = join(type_of(leaf), type_of(other), self._are_one)
+            if wide is None or type(slot[0]) is not int or on_stack(slot):
+                return
+            found[slot] = _change(other.holder is leaf.holder, wide)
+        self._learns(head, found)
+
     def _learns(self, head: Head, found: Known) -> None:
         """Notes what the variables of a loop are, and has the run made again if that is new."""
         known = self.states.get((head.frame.code, head.target), {})
@@ -449,9 +480,6 @@ class Closing(Holding):
         start, stop = head.ends
         return minus(stop, start) if head.numbers.step > 0 else minus(start, stop)
 
-    def _all(self, head: Head) -> list[Value]:
-        return list(head.arguments)
-
     def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
         if head.index is not None:
             return head.index.origin.named(None)
@@ -467,6 +495,9 @@ class Closing(Holding):
         rows = self.lists.ending(head, nodes)
         if rows is None:
             head.why = "a turn does not append once to each list"
+            return None
+        if len(self.counted.idle) > head.idle:
+            head.why = "a loop in it has no turns, which it may have in others"
             return None
         if not self._returns(head, nodes):
             head.why = "a value is looked at where the function cannot be put back to"
@@ -598,96 +629,6 @@ class Closing(Holding):
         self.world.stands_for(tensor, x)
         return tensor
 
-    def _first_turn(
-        self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
-    ) -> tuple[Value | Constant, ...] | None:
-        """What the first turn had for the parameters; None where it did something else.
-
-        Numbers that it was the first to record are constants.
-        """
-        turn = self.trace.builder.nodes[head.start : head.begin]
-        same = Same(self.trace, self._all(head))
-        if head.index is not None and head.first is not None:
-            same.found[head.index] = head.first
-        for slot, parameter in head.parameters.items():
-            leaf = head.before[slot]
-            flag = is_flag(head, slot, leaf.holder)
-            if self._is_plain_number(leaf) and (parameter.type.weak or flag):
-                same.knows(parameter, leaf.holder)
-        steps = [node for node in body if node not in head.further]
-        if not same.sequences(steps, turn):
-            return None
-        if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
-            return None
-        made = _made_in(turn)
-        given: list[Value | Constant] = []
-        for slot, parameter in head.parameters.items():
-            if parameter in same.found:
-                continue
-            leaf = head.before[slot]
-            alike = is_memory(leaf.holder) == is_memory(head.begun[slot].holder)
-            value = self._as_first(parameter, leaf) if alike else None
-            if value is None and parameter not in same.numbers:
-                return None
-            if value is not None:
-                same.found[parameter] = value
-        for parameter, again in zip(self._all(head), arguments, strict=False):
-            if not same.values(again, head.arguments[parameter]):
-                return None
-            if parameter in same.numbers:
-                given.append(Constant(same.numbers[parameter], parameter))
-                continue
-            first = same.found[parameter]
-            constant = self.trace.builder.constant_of(first)
-            if not self._fits(first, parameter) or (first in made and constant is None):
-                return None
-            given.append(constant if constant is not None and first in made else first)
-        return tuple(given)
-
-    def _is_plain_number(self, leaf: Leaf) -> bool:
-        """Whether Python computes with what a variable holds, and nobody records it."""
-        number = leaf.holder
-        return type(number) in (int, float, bool) and self.world.numbers.found(number) is None
-
-    def _begins(self, first: Value | Constant) -> Value:
-        """What a loop begins with; a number is recorded before it."""
-        if isinstance(first, Value):
-            return first
-        of = first.result
-        return self.trace.number(first.value, of.type, of.origin)
-
-    def _earlier(
-        self,
-        head: Head,
-        body: Sequence[Any],
-        arguments: Sequence[Value],
-        given: tuple[Value, ...],
-        size: int,
-    ) -> tuple[Value, ...]:
-        """What turns before the first that was watched had for the parameters; they go."""
-        nodes = self.trace.builder.nodes
-        while head.index is None and 0 < size <= len(nodes) - self._floor(head):
-            same = Same(self.trace, self._all(head))
-            if not same.sequences(body, nodes[-size:]):
-                break
-            if not all(map(same.values, arguments, given)):
-                break
-            before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
-            made = _made_in(nodes[-size:])
-            if len(before) < len(given) or any(v in made for v in before):
-                break
-            if not all(map(self._fits, before, self._all(head))):
-                break
-            given = tuple(before)
-            del nodes[-size:]
-        return given
-
-    def _floor(self, head: Head) -> int:
-        """The node that the turn around a loop begins with."""
-        around = [other for other in self.heads.values() if other is not head]
-        begun = [h.begin if h.open else h.start for h in around if h.cycle is None]
-        return max([0, *begun, *(level.entered + 1 for level in self.walk.levels)])
-
     def _with_test_first(
         self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
     ) -> tuple[Any, ...]:
@@ -698,23 +639,50 @@ class Closing(Holding):
         nodes = self.trace.builder.nodes
         if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
             return body
-        for size in range(min(len(body) - 1, len(nodes) - self._floor(head)), 0, -1):
+        floor = self._floor(head)
+        steps = [i for i, node in enumerate(nodes) if i >= floor and not isinstance(node, Constant)]
+        for size in range(len(body) - 1, 0, -1):
             same = Same(self.trace, ())
             same.found.update(zip(arguments, cycle.arguments, strict=True))
             test = body[-size:]
             if any(isinstance(node, Check | Entry | Meet) for node in test[:-1]):
                 continue
-            before = nodes[-size:]
+            count = sum(not isinstance(node, Constant) for node in test)
+            if count > len(steps):
+                continue
+            before = nodes[steps[-count] :]
             if not (
-                isinstance(before[-1], Check)
+                isinstance(nodes[steps[-1]], Check)
                 and same.sequences(test, before)
                 and self._is_test(test, arguments, cycle)
+                and self._may_have_no_turns(head, nodes[steps[-1]], arguments, cycle)
             ):
                 continue
-            del nodes[-size:]
+            nodes[steps[-count] :] = [node for node in before if isinstance(node, Constant)]
             cycle.test = test, arguments
             return self._rotated(head, cycle, body, arguments, size)
         return body
+
+    def _may_have_no_turns(
+        self, head: Head, first: Check, arguments: Sequence[Value], cycle: Cycle
+    ) -> bool:
+        """Whether what follows a loop finds in each variable what a turn, or none, leaves there.
+
+        That may be a variable which turns set before they read it: it is no parameter.
+        """
+        begun = self.begun.get(first.operand)
+        if begun is None or begun.frame is not head.frame or self._writes_elsewhere(head):
+            return False
+        given: dict[Value, list[Value]] = {}
+        for argument, value in zip(arguments, cycle.arguments, strict=True):
+            given.setdefault(argument, []).append(value)
+        known = Before(given, self.trace.builder.constant_of)
+        now = state_of(head.frame, begun.index)
+        return all(map(known.leaves_alike, begun.held, now))
+
+    def _writes_elsewhere(self, head: Head) -> bool:
+        """Whether turns write to a place that is no parameter."""
+        return any((place,) not in head.parameters for place in self.places)
 
     def _is_test(self, test: Sequence[Any], arguments: Sequence[Value], cycle: Cycle) -> bool:
         """Whether a test is of the parameters alone, and nothing else is made of it."""
@@ -756,40 +724,14 @@ class Closing(Holding):
         same.found.update(zip(known, arguments, strict=True))
         return body[:-size] if same.sequences(test, body[-size:]) else None
 
-    def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
-        if leaf.value is not None:
-            return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
-        return None
-
-    def _fits(self, first: Value, parameter: Value) -> bool:
-        """Whether a value may be the first argument for a parameter."""
-        if self._are_one(first.type, parameter.type):
-            return True
-        a, b = first.type, parameter.type
-        return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"
-
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""
         self.world.numbers.forget({r for node in nodes for r in node.results})
 
 
-def _made_in(nodes: Sequence[Any]) -> set[Value]:
-    """What nodes make, and the turns of loops among them."""
-    found = {r for node in nodes for r in node.results}
-    for node in nodes:
-        if isinstance(node, Entry):
-            found.update(v for way in node.cycle.ways for v in _made_in(way.nodes))
-    return found
-
-
 def _change(written: bool, wide: bool) -> Change:
     change = Change.WRITTEN if written else Change.BOUND
     return change | Change.WIDENED if wide else change
-
-
-def is_flag(head: Head, slot: Slot, x: Any) -> bool:
-    """Whether a variable has a bool, and the function only asks whether it is true."""
-    return type(x) is bool and len(slot) == 1 and slot[0] in only_tested(head.frame.code)
 
 
 def builtin(x: Any) -> str | None:

@@ -20,4 +20,5 @@ def iter_of(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any
     if result is not operands[0]:
         world.loops.makes(result)
         world.loops.lengths.goes_through(result, operands[0])
+        world.loops.counted.goes_through(result, operands[0])
     return result

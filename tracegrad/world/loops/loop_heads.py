@@ -98,7 +98,12 @@ class Head:
     further: set[Any] = field(default_factory=set)  # nodes that do so
     next_index: Any = None  # the number in the turn that is about to be recorded
     peeled: bool = False  # a turn stands before the loop
-    follows: Any = None  # the first number and the one behind the last, of what others began
+    follows: Any = None  # the first number and the one behind the last, as values
+    counted: Any = None  # the range, where counters of loops around tell these
+    whiles: set[int] = field(default_factory=set)  # in it, of which turns were tried once more
+    kept: list[Any] | None = None  # ways through it that stay, where others are tried once more
+    idle: int = 0  # how often loops had no turns when the turn began
+    idle_first: int = 0  # when the first turn began
     entering: bool = False  # it is asked which variables become parameters before the first turn
     whole: bool = False  # the first turn is recorded over parameters: which these are was known
     made: int = 0  # how many iterators had been made when the turn began

@@ -23,7 +23,6 @@ from weakref import ref
 
 from codegen.ir import Check, Origin, Value
 from codegen.sizes import Dim
-from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Elsewhere, Frame
 from tracegrad.machine.translation import program_of
 from tracegrad.machine.world_protocol import ABSENT
@@ -33,8 +32,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
 from tracegrad.world.lengths import FEWEST, Lengths
-from tracegrad.world.loops.closing import Closing
-from tracegrad.world.loops.constant_arrays import gives_up
+from tracegrad.world.loops.counted_ranges import CountedRanges
 from tracegrad.world.loops.filled_lists import KEEPING
 from tracegrad.world.loops.iterator_calls import iter_of, next_of
 from tracegrad.world.loops.iterators_of_several import (
@@ -60,10 +58,12 @@ from tracegrad.world.loops.loop_heads import (
     whiles,
 )
 from tracegrad.world.loops.loop_runner import Level, Walk, left_of, untraced
-from tracegrad.world.loops.remade_objects import MOST_ITEMS, MOVING
+from tracegrad.world.loops.loops_without_turns import Begun, state_of
+from tracegrad.world.loops.remade_objects import MOVING
 from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
 from tracegrad.world.loops.state_items import How, held
 from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.unrolling import Unrolling
 from tracegrad.world.loops.unrolling_reasons import say, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
 from tracegrad.world.loops.windows import span_of
@@ -73,7 +73,7 @@ from tracegrad.world.row_iterators import Rows, rows_of
 from tracegrad.world.tensor_places import ITEM
 
 
-class Loops(Closing):
+class Loops(Unrolling):
     """The loops of one run."""
 
     def __init__(self, world: Any, trace: Any, target: str, states: States | None = None) -> None:
@@ -87,9 +87,11 @@ class Loops(Closing):
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written, self.seats, self.places, self.closed = [], {}, {}, []
         self.changed, self.noted, self.grown = [], {}, {}
+        self.begun = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
         self.lengths = Lengths(self, target == "numpy")
+        self.counted = CountedRanges(self)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.stood: Limb | None = None  # that ends in the look that the frames were put back to
@@ -260,11 +262,16 @@ class Loops(Closing):
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         follows = self.following.pop(id(iterator), None)
+        counted = self.counted.known.pop(id(iterator), None)
+        may_loop = counted is not None and self._is_first(self.world.machine.frame, shown)
+        if counted is not None and not self.counted.begins(counted, may_loop):
+            return None
         if type(iterator) is not RANGE:
             if operator.length_hint(iterator) >= FEWEST:
                 self._goes_unseen(iterator)
             return None
-        if follows is None and operator.length_hint(iterator) < FEWEST:
+        few = operator.length_hint(iterator) < FEWEST
+        if few and follows is None and counted is None:
             return None
         frame = self.world.machine.frame
         if not self._is_first(frame, shown):
@@ -279,8 +286,10 @@ class Loops(Closing):
         if following == "STORE_FAST" and shown is iterator:
             name = frame.program.slots[slot]
         head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
-        head.follows = None if follows is None else follows[1]
-        head.ends = None if follows else self.lengths.ends(iterator, head.numbers)
+        head.follows, head.counted = None if follows is None else follows[1], counted
+        if counted is not None:
+            head.follows = counted.ends
+        head.ends = None if head.follows else self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
@@ -365,11 +374,16 @@ class Loops(Closing):
 
     def finish(self) -> None:
         """The run ends: what is still open is of the values that it had."""
+        self.counted.look_at_unused()
         for head in reversed([*self.heads.values()]):
             self._settle(head)
+        self.begun.clear()
 
-    def _settle(self, head: Head) -> None:
-        """A loop is left: a turn that stands for no others is one of the numbers that it had."""
+    def _settle(self, head: Head, goes_on: bool = False) -> None:
+        """A loop is left: a turn that stands for no others is one of the numbers that it had.
+
+        It may go on as another loop, over the numbers that are left.
+        """
         if self.heads.pop((id(head.frame), head.target), None) is None:
             return
         level = self.walk.around(head)
@@ -381,9 +395,13 @@ class Loops(Closing):
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
-            if head.follows is not None:
+            if head.counted is not None:
+                head.follows = None
+                head.counted.look()
+            elif head.follows is not None:
                 self._lacks("the last turns of a loop", head)
-            self.lengths.fix_range(head.iterator)
+            if not (goes_on and self.lengths.assume_some_turns(head.ends, head.numbers.step)):
+                self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
             elif head.index is not None:
@@ -391,6 +409,7 @@ class Loops(Closing):
             if head.iterator is not None:
                 self.ranges.pop(id(head.iterator), None)
         if not self.heads:
+            self.counted.idle.clear()
             self.iterators.clear()
             self.seats.clear()
             self.written.clear()
@@ -415,10 +434,12 @@ class Loops(Closing):
         self.looking = None
         self.lists.touches((x,))
         frame = self.world.machine.frame
-        if not self.heads or not self.is_recorded(x) or frame is None:
+        if not self.is_recorded(x) or frame is None:
             return
         jump = at_jump(frame)
-        if jump is None or x._traced[1] in self.seats:
+        if jump is not None and jump + 1 in whiles(frame.code):
+            self.begun[x._traced[1]] = Begun(frame, jump, state_of(frame, jump))
+        if jump is None or not self.heads or x._traced[1] in self.seats:
             return
         frames = self._frames(frame)
         if frames:
@@ -480,8 +501,10 @@ class Loops(Closing):
                 raise ManyTurns
             self.patience = self.patience and self.patience - 1
             return target
+        self.counted.look_at_unused()
         if self.world.joins is not None:
             self.world.joins.ends_turn(frame, target)
+        self._learn_of_whiles(frame, target)
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
             return target
@@ -502,6 +525,8 @@ class Loops(Closing):
         if not head.open:
             if not self._open(head):
                 self._give_up(head)
+            elif head.counted is not None and not operator.length_hint(head.iterator):
+                self._learn_of_one(head)
             return target
         cycle = self._close(head)
         if cycle is not None and self.world.joins is not None:
@@ -511,6 +536,37 @@ class Loops(Closing):
             return self._run(head)
         self._give_up(head)
         return target
+
+    def _learn_of_whiles(self, frame: Any, target: int) -> None:
+        """A turn ends in which a ``while`` made too few turns to be closed, as others may."""
+        around = self.heads.get((id(frame), target))
+        for head in [*self.heads.values()]:
+            left = head.frame is frame and head.target > target
+            if not left or head.cycle is not None or head.iterator is not None:
+                continue
+            if head.open:
+                self._learn_of_one(head)
+            elif around is not None and around.cycle and len(around.cycle.ways) >= MOST_TRIED:
+                self._learn_of_changed(head)
+                self._try_whole(around, head)
+
+    def _try_whole(self, around: Head, head: Head) -> None:
+        """Ways of a loop that went through turns of a ``while`` one by one are forgotten, once.
+
+        The next turn goes through it from its beginning, and may close it.
+        """
+        if head.target in around.whiles:
+            return
+        around.whiles.add(head.target)
+        turn, cycle = turn_of(head.frame.code, head.target), around.cycle
+        assert cycle is not None
+
+        def goes_through(way: Way) -> bool:
+            seats = [self.seats.get(n.operand) for n in way.nodes if isinstance(n, Check)]
+            places = [seat.places[-1] for seat in seats if seat is not None]
+            return any(p.frame.code is head.frame.code and p.index in turn for p in places)
+
+        around.kept = [way for way in cycle.ways if not goes_through(way)]
 
     @property
     def recorded(self) -> Head | None:
@@ -543,74 +599,9 @@ class Loops(Closing):
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
         head.logged, head.noted = len(self.lists.log), len(self.changed)
+        head.idle = head.idle_first = len(self.counted.idle)
         head.before = self._variables(head)
         head.marks = self._marks(head)
-
-    def _give_up(self, head: Head) -> None:
-        """A turn stands for no others; after some of them the loop stays unrolled from here on."""
-        key = head.frame.code, head.target
-        fills = self.grows(head) and self.grown.get(key, 0) < MOST_ITEMS
-        counts = self.grown if fills else self.tried
-        counts[key] = counts.get(key, 0) + 1
-        why = head.why or "its turns are not alike"
-        say(*key, why)
-        if self.tried.get(key) == MOST_TRIED:
-            self._unrolled(head, why)
-            if gives_up(self):
-                raise Learned
-        self._settle(head)
-
-    def _unrolled(self, head: Head, why: str) -> None:
-        say(head.frame.code, head.target, why)
-        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
-
-    def _refuse(self, head: Head, what: str) -> None:
-        """The run is no program, and is made again where it can be: with the loop unrolled."""
-        self._unrolled(head, what)
-        if self.trace.samples:
-            raise Unclosed(what)
-        if self.is_repeatable():  # what its turns have written to arguments is not in these
-            raise Learned
-        self.trace.read(what)
-        self.refused = True
-        self._settle(head)
-
-    def _departs(self, what: str) -> None:
-        """The function does to what stands for an object what it would do to that: not in loops.
-
-        The run is made again, with the loops unrolled whose turns have such.
-        """
-        for head in [*self.heads.values(), *self.closed]:
-            self._unrolled(head, what)
-        if not self.is_repeatable():
-            raise ConversionError(f"{what}, which a loop reads by number: unroll or copy it")
-        raise Learned
-
-    def derives(self) -> None:
-        """A derivative of what was recorded is taken in the run: of turns there is no record."""
-        for head in [*self.closed]:
-            self._refuse(head, "a derivative of a loop in the function itself")
-
-    def adds_gradients(self) -> None:
-        """``backward()`` in a turn changes leaves, of which no turn that stands for all is told."""
-        what = "backward() adds to gradients in its turns"
-        kept = [
-            h for h in self.heads.values() if h.target not in self.unclosed.get(h.frame.code, ())
-        ]
-        for head in kept:
-            self._unrolled(head, what)
-        if kept and self.is_repeatable():
-            raise Learned
-        self.bars(what)
-
-    def unroll(self, why: str, label: object = None) -> None:
-        """No loop of this run stays one from here on; of the one with a label, the first turn."""
-        head = self.walk.heads.get(label)  # type: ignore[call-overload]
-        if head is not None and not head.peeled:
-            self.apart.setdefault(head.frame.code, set()).add(head.target)
-            return
-        for head in self.closed:
-            self._unrolled(head, why)
 
     def _is_straight(self) -> bool:
         """Whether turns may be run without a tape: a run that needs one can be made again."""
@@ -730,6 +721,7 @@ class Loops(Closing):
         head.frame = frames[head.depth - self.walk.levels[0].head.depth]
         self.heads[id(head.frame), head.target] = head
         head.wrote, head.changes, head.noted = len(self.written), 0, len(self.changed)
+        head.idle = len(self.counted.idle)
         head.marks = self._marks(head)
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
@@ -783,7 +775,10 @@ class Loops(Closing):
             self._settle(head)
             return head.target
         del self.walk.levels[self.walk.levels.index(level) + 1 :], nodes[level.entered + 1 :]
-        self._add(cycle, Way(body, arguments))
+        if head.kept is None:
+            self._add(cycle, Way(body, arguments))
+        else:
+            cycle.ways[:], head.kept = head.kept, None
         self._forget(body)
         return self._run(head)
 

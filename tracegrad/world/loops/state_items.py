@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from codegen.ir import Call, Trait, Value
-from tracegrad.machine.liveness import live
+from tracegrad.machine.liveness import live, only_tested
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
@@ -345,3 +345,8 @@ def held(frame: Any, slot: Slot) -> Any:
     for place in slot[1:]:
         x = _item(x, place)
     return x
+
+
+def is_flag(head: Head, slot: Slot, x: Any) -> bool:
+    """Whether a variable has a bool, and the function only asks whether it is true."""
+    return type(x) is bool and len(slot) == 1 and slot[0] in only_tested(head.frame.code)

@@ -14,6 +14,10 @@ from codegen.types import kind
 from tracegrad.ops.elementwise.ufuncs import (
     add,
     floor_divide,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
     multiply,
     negative,
     remainder,
@@ -70,6 +74,15 @@ _COUNTING: dict[Any, Callable[..., int]] = {
     remainder: operator.mod,
     negative: operator.neg,
 }
+
+
+_MIRRORED: dict[Any, Any] = {
+    less: greater,
+    greater: less,
+    less_equal: greater_equal,
+    greater_equal: less_equal,
+}
+"""Ops that are one with their operands exchanged: ``0 < i`` asks the Tensor i."""
 
 
 def _of_numbers(call: Call, numbers: Sequence[int | None], builder: Builder) -> Any:
@@ -150,6 +163,7 @@ class Same:
         self.found: dict[Value, Value] = {}
         self.numbers: dict[Value, Any] = {}  # of the one turn that are numbers in the other
         self.stands: dict[Value, Value] = {}  # where the arms of one turn alone meet
+        self.is_empty: Callable[[Cycle], bool] = lambda cycle: False  # in the other turn
 
     def knows(self, value: Value, number: Any) -> None:
         """A value stands for a number of Python, which the other turn did not record."""
@@ -197,6 +211,8 @@ class Same:
         meet = any(isinstance(node, Meet) for node in others)
         left = iter(others)
         for step in steps:
+            if isinstance(step, Entry) and self._has_no_turns(step):
+                continue
             if isinstance(step, Meet) and not meet:
                 self.stands.update(zip(step.joint.parameters, step.arguments, strict=True))
                 continue
@@ -207,6 +223,14 @@ class Same:
                 return False
         return next(left, None) is None
 
+    def _has_no_turns(self, entry: Entry) -> bool:
+        """Whether a loop of one turn has none in the other, where it left nothing but looks."""
+        cycle = entry.cycle
+        if entry.in_turn or cycle.counter is None or not self.is_empty(cycle):
+            return False
+        self.stands.update(zip(cycle.parameters, cycle.arguments, strict=True))
+        return True
+
     def nodes(self, a: Any, b: Any) -> bool:
         if isinstance(a, Entry) and isinstance(b, Entry):
             return a.in_turn is b.in_turn and self._cycles(a.cycle, b.cycle)
@@ -214,7 +238,11 @@ class Same:
             return self._meet(a, b)
         if isinstance(a, Check) and isinstance(b, Check):
             return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
-        if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
+        if not (isinstance(a, Call) and isinstance(b, Call)):
+            return False
+        if _MIRRORED.get(a.op) is b.op and len(b.operands) == 2:
+            b = replace(b, op=a.op, operands=b.operands[::-1])
+        if a.op is not b.op:
             return False
         if a.attributes != b.attributes or len(a.operands) != len(b.operands):
             return False

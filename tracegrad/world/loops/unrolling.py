@@ -1,0 +1,100 @@
+"""Loops that do not stay loops: turns are recorded one by one, in this run or in all."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from types import CodeType
+from typing import Any
+
+from tracegrad.errors import ConversionError
+from tracegrad.world.loops.closing import Closing
+from tracegrad.world.loops.constant_arrays import gives_up
+from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
+from tracegrad.world.loops.remade_objects import MOST_ITEMS
+from tracegrad.world.loops.unrolling_reasons import say
+from tracegrad.world.loops.widened_states import Learned
+
+
+class Unrolling(Closing):
+    """The loops of one run that are not closed."""
+
+    heads: dict[tuple[int, int], Head]
+    unclosed: MutableMapping[CodeType, set[int]]  # where loops begin that are not tried again
+    tried: dict[tuple[Any, int], int]  # turns that stood for no others
+    refused: bool  # the run is no program, because a loop was closed
+
+    def _settle(self, head: Head, goes_on: bool = False) -> None:
+        """A loop is left."""
+        raise NotImplementedError
+
+    def bars(self, what: str) -> None:
+        """Something is done that a turn which stands for all may not do."""
+        raise NotImplementedError
+
+    def _give_up(self, head: Head) -> None:
+        """A turn stands for no others; after some of them the loop stays unrolled from here on."""
+        key = head.frame.code, head.target
+        waits = len(self.counted.idle) > head.idle_first
+        fills = (waits or self.grows(head)) and self.grown.get(key, 0) < MOST_ITEMS
+        counts = self.grown if fills else self.tried
+        counts[key] = counts.get(key, 0) + 1
+        why = head.why or "its turns are not alike"
+        if not waits:
+            say(*key, why)
+        if self.tried.get(key) == MOST_TRIED:
+            self._unrolled(head, why)
+            if gives_up(self):
+                raise Learned
+        self._settle(head, waits)
+
+    def _unrolled(self, head: Head, why: str) -> None:
+        say(head.frame.code, head.target, why)
+        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
+
+    def _refuse(self, head: Head, what: str) -> None:
+        """The run is no program, and is made again where it can be: with the loop unrolled."""
+        self._unrolled(head, what)
+        if self.trace.samples:
+            raise Unclosed(what)
+        if self.is_repeatable():  # what its turns have written to arguments is not in these
+            raise Learned
+        self.trace.read(what)
+        self.refused = True
+        self._settle(head)
+
+    def _departs(self, what: str) -> None:
+        """The function does to what stands for an object what it would do to that: not in loops.
+
+        The run is made again, with the loops unrolled whose turns have such.
+        """
+        for head in [*self.heads.values(), *self.closed]:
+            self._unrolled(head, what)
+        if not self.is_repeatable():
+            raise ConversionError(f"{what}, which a loop reads by number: unroll or copy it")
+        raise Learned
+
+    def derives(self) -> None:
+        """A derivative of what was recorded is taken in the run: of turns there is no record."""
+        for head in [*self.closed]:
+            self._refuse(head, "a derivative of a loop in the function itself")
+
+    def adds_gradients(self) -> None:
+        """``backward()`` in a turn changes leaves, of which no turn that stands for all is told."""
+        what = "backward() adds to gradients in its turns"
+        kept = [
+            h for h in self.heads.values() if h.target not in self.unclosed.get(h.frame.code, ())
+        ]
+        for head in kept:
+            self._unrolled(head, what)
+        if kept and self.is_repeatable():
+            raise Learned
+        self.bars(what)
+
+    def unroll(self, why: str, label: object = None) -> None:
+        """No loop of this run stays one from here on; of the one with a label, the first turn."""
+        head = self.walk.heads.get(label)  # type: ignore[call-overload]
+        if head is not None and not head.peeled:
+            self.apart.setdefault(head.frame.code, set()).add(head.target)
+            return
+        for head in self.closed:
+            self._unrolled(head, why)
