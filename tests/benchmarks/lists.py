@@ -71,10 +71,20 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print("| | turns | first, ms | lines | later, ms | unrolled: first, ms | lines | later, ms |")
     print("|---|---|---|---|---|---|---|---|")
-    for function in (perceptron, table, sums):
-        for turns in (10, 100, 1000):
-            args, kinds = inputs_of(function, turns), [True, False][: 1 + (turns <= MOST_UNROLLED)]
-            if function is perceptron and turns > MOST_UNROLLED:
+    print_rows((perceptron, table, sums), (10, 100, 1000), inputs_of, MOST_UNROLLED)
+
+
+def print_rows(
+    functions: Sequence[Callable[..., Any]],
+    lengths: Sequence[int],
+    inputs_of: Callable[..., Sequence[Any]],
+    most_unrolled: int,
+) -> None:
+    """Prints a row for each function and number of turns."""
+    for function in functions:
+        for turns in lengths:
+            args, kinds = inputs_of(function, turns), [True, False][: 1 + (turns <= most_unrolled)]
+            if function is perceptron and turns > most_unrolled:
                 continue
             made = [compiled(function, args, loops) for loops in kinds]
             least = [np.inf] * len(made)
