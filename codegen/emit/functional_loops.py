@@ -557,6 +557,9 @@ class FunctionalEmitter(FunctionEmitter):
             count = repr(len(range(first, last, step)))
         elif step == -1 and last is not None:
             count = _plus(start, -last)
+        elif step == -1 and stop.precedence == SUM and b.endswith(" - 1"):
+            above = _plus(start, 1) if first is None else repr(first + 1)
+            count = f"{above} - {Fragment(b.removesuffix(' - 1'), SUM).at(SUM + 1)}"
         else:
             count = f"{start.at(SUM)} - {stop.at(SUM + 1)}"
         if step == -1:

@@ -269,9 +269,11 @@ class _Stacker:
         places: dict[object, Value],
     ) -> Value:
         """The array with an item that a turn appends, where it is one: other ways have none."""
-        sizes = self.graph.sizes
-        if dims_of(sizes, value.type) != dims_of(sizes, array.type)[1:]:
+        item, row = (dims_of(self.graph.sizes, v.type) for v in (value, array))
+        if len(item) < len(row) - 1:
             return array
+        if item != row[1:]:
+            raise CodegenError("the items of a list have other shapes than its rows")
         family = self._family(made)
         assert family.loop is not None
         key = family.loop.label, family.first

@@ -60,7 +60,7 @@ class Told(Outcome):
 
     def watch_loops(self, loops: Any) -> None:
         """Has loops stay loops, as far as they can."""
-        self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
+        self.loops, self.lengths = loops, loops.lengths
         self.turn = self.machine.turn = loops.turn
         self.machine.inlines = partial(inlines, loops)
         self.machine.runs_again = partial(runs_again, loops)

@@ -204,7 +204,7 @@ class Lengths:
         self, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
     ) -> tuple[Any, Any] | None:
         """The operands of an operation and its keywords, or its result and None."""
-        if operation is len or operation is getattr:
+        if self.free and (operation is len or operation is getattr):
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
