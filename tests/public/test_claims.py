@@ -79,7 +79,7 @@ HELD: dict[str, dict[str, list[str]]] = {
         ],
         "unrolled instead": ["tracing/test_compile_budget.py::test_an_unrolled_loop_is_named"],
         "Effects that no program can repeat": ["public/test_limits.py::test_runs_eagerly"],
-        "more than 32 versions": [
+        "more than 32 programs": [
             "public/test_limits.py::test_runs_eagerly",
             "transforms/test_transforms.py::test_too_many_versions_stay_right",
         ],
@@ -87,7 +87,8 @@ HELD: dict[str, dict[str, list[str]]] = {
         "lists them, with what to write": [
             "public/test_limits.py::test_every_row_has_a_program",
         ],
-        "What runs eagerly gives": LIMITS,
+        "A function that runs eagerly gives": LIMITS,
+        "What is refused raises": ["public/test_limits.py::test_is_refused"],
         "`tg.hvp`, `tg.vmap` and others": [
             "public/test_public_functions.py::test_it_is_a_function_that_tells_what_it_does"
         ],
@@ -98,7 +99,7 @@ HELD: dict[str, dict[str, list[str]]] = {
         "can be sparse": ["public/test_comparison.py::test_sparse_jacobians"],
         "gives the bits of an eager call": SAME_BITS,
         "never stale": STALE,
-        "serves every length": ["compiled/test_free_lengths.py::test_one_trace_serves_sizes"],
+        "serves all lengths": ["compiled/test_free_lengths.py::test_one_trace_serves_sizes"],
         "NumPy source is the default": [RUNS],
         "to machine code, with the same bits": [
             "backends/test_numba.py::"
@@ -137,7 +138,8 @@ HELD: dict[str, dict[str, list[str]]] = {
             "python -m tests.benchmarks.peers",
         ],
         "Each row names the tests": ["public/test_comparison.py::test_every_row_names_a_test"],
-        "a dash stands for": ["public/test_comparison.py::test_every_row_names_a_test"],
+        "A dash means": ["public/test_comparison.py::test_every_row_names_a_test"],
+        "`torch.compile` was not used": ["public/test_comparison.py::test_every_row_names_a_test"],
         "How fast each is": ["python -m tests.benchmarks.peers"],
         "`python -m tests.benchmarks.peers`": ["python -m tests.benchmarks.peers"],
         "had the same aim": ["pip install tangent==0.1.9"],

@@ -815,3 +815,17 @@ def test_every_function_says_what_it_does():
     for name in nn.__all__:
         member = getattr(nn, name)
         assert inspect.getdoc(member), name
+
+
+def test_initialisers_have_the_default_dtype():
+    before = tg.get_default_dtype()
+    tg.set_default_dtype(np.float32)
+    try:
+        assert tg.nn.init.uniform((2, 3)).dtype == np.float32
+        assert tg.nn.init.zeros(3).dtype == np.float32
+        made = tg.nn.init.kaiming_normal((2, 3), generator=np.random.default_rng(0))
+        assert made.dtype == np.float32
+        assert tg.nn.init.normal((2,), dtype=np.float64).dtype == np.float64
+    finally:
+        tg.set_default_dtype(before)
+    assert tg.nn.init.orthogonal((2, 2)).dtype == before

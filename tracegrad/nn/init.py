@@ -2,7 +2,8 @@
 
 PyTorch's initialisers as functions: they take a shape, in PyTorch's convention ``(out_features,
 in_features, *kernel)``, and return a new array. With a ``numpy.random.Generator`` that is a NumPy
-array; with a `tg.random.Generator`, or none, a Tensor.
+array; with a `tg.random.Generator`, or none, a Tensor. Without a `dtype` it has the default one
+(`tg.set_default_dtype`).
 
 >>> import numpy as np
 >>> import tracegrad as tg
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, TraceError
+from tracegrad.ops.dtypes import get_default_dtype
 from tracegrad.random import Generator, floating, process_generator
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.constructors import as_tensor
@@ -32,18 +34,18 @@ GAINS = {
 }
 
 
-def zeros(shape: Any, dtype: Any = np.float64) -> Any:
+def zeros(shape: Any, dtype: Any = None) -> Any:
     """Zeros, as a NumPy array."""
-    return np.zeros(shape, dtype)
+    return np.zeros(shape, get_default_dtype() if dtype is None else dtype)
 
 
-def ones(shape: Any, dtype: Any = np.float64) -> Any:
+def ones(shape: Any, dtype: Any = None) -> Any:
     """Ones, as a NumPy array."""
-    return np.ones(shape, dtype)
+    return np.ones(shape, get_default_dtype() if dtype is None else dtype)
 
 
 def uniform(
-    shape: Any, a: float = 0.0, b: float = 1.0, generator: Any = None, dtype: Any = np.float64
+    shape: Any, a: float = 0.0, b: float = 1.0, generator: Any = None, dtype: Any = None
 ) -> Any:
     """Numbers spread evenly over [a, b)."""
     source = _source(generator)
@@ -51,7 +53,7 @@ def uniform(
 
 
 def normal(
-    shape: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None, dtype: Any = np.float64
+    shape: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None, dtype: Any = None
 ) -> Any:
     """Normal numbers."""
     source = _source(generator)
@@ -65,7 +67,7 @@ def trunc_normal(
     a: float = -2.0,
     b: float = 2.0,
     generator: Any = None,
-    dtype: Any = np.float64,
+    dtype: Any = None,
 ) -> Any:
     """Normal numbers of this mean and standard deviation, drawn again while outside of [a, b]."""
     low, high = (a - mean) / std, (b - mean) / std
@@ -78,17 +80,13 @@ def trunc_normal(
     return _given(mean + std * found, generator, dtype)
 
 
-def xavier_uniform(
-    shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = np.float64
-) -> Any:
+def xavier_uniform(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """Even numbers of variance ``2 gain**2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
     bound = gain * math.sqrt(6.0 / sum(fans(shape)))
     return uniform(shape, -bound, bound, generator, dtype)
 
 
-def xavier_normal(
-    shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = np.float64
-) -> Any:
+def xavier_normal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """Normal numbers of variance ``2 gain**2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
     return normal(shape, 0.0, gain * math.sqrt(2.0 / sum(fans(shape))), generator, dtype)
 
@@ -99,7 +97,7 @@ def kaiming_uniform(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
-    dtype: Any = np.float64,
+    dtype: Any = None,
 ) -> Any:
     """Even numbers of variance ``gain**2 / fan`` (He and others, 2015).
 
@@ -118,15 +116,13 @@ def kaiming_normal(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
-    dtype: Any = np.float64,
+    dtype: Any = None,
 ) -> Any:
     """Normal numbers of variance ``gain**2 / fan``; arguments as for `kaiming_uniform`."""
     return normal(shape, 0.0, _kaiming(shape, a, mode, nonlinearity), generator, dtype)
 
 
-def orthogonal(
-    shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = np.float64
-) -> Any:
+def orthogonal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """`gain` times a matrix with orthonormal rows or columns (Saxe and others, 2013).
 
     Axes after the first count as one.
@@ -187,7 +183,8 @@ def _source(generator: Any) -> np.random.Generator:
 
 def _given(array: Any, generator: Any, dtype: Any) -> Any:
     """The array, as a Tensor where the generator is not NumPy's."""
-    array = np.asarray(array, floating("nn.init", dtype))
+    dtype = get_default_dtype() if dtype is None else floating("nn.init", dtype)
+    array = np.asarray(array, dtype)
     return array if isinstance(generator, np.random.Generator) else as_tensor(array)
 
 

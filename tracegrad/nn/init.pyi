@@ -34,7 +34,7 @@ def kaiming_normal(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
-    dtype: Any = ...,
+    dtype: Any = None,
 ) -> Any:
     """Normal numbers of variance ``gain**2 / fan``; arguments as for `kaiming_uniform`.
 
@@ -49,7 +49,7 @@ def kaiming_uniform(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
-    dtype: Any = ...,
+    dtype: Any = None,
 ) -> Any:
     """Even numbers of variance ``gain**2 / fan`` (He and others, 2015).
 
@@ -64,7 +64,7 @@ def kaiming_uniform(
     """
 
 def normal(
-    shape: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None, dtype: Any = ...
+    shape: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None, dtype: Any = None
 ) -> Tensor:
     """Normal numbers.
 
@@ -73,7 +73,7 @@ def normal(
     (4, 3)
     """
 
-def ones(shape: Any, dtype: Any = ...) -> Any:
+def ones(shape: Any, dtype: Any = None) -> Any:
     """Ones, as a NumPy array.
 
     >>> import tracegrad as tg
@@ -81,7 +81,7 @@ def ones(shape: Any, dtype: Any = ...) -> Any:
     array([1., 1.])
     """
 
-def orthogonal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = ...) -> Any:
+def orthogonal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """`gain` times a matrix with orthonormal rows or columns (Saxe and others, 2013).
 
     Axes after the first count as one.
@@ -100,7 +100,7 @@ def trunc_normal(
     a: float = -2.0,
     b: float = 2.0,
     generator: Any = None,
-    dtype: Any = ...,
+    dtype: Any = None,
 ) -> Any:
     """Normal numbers of this mean and standard deviation, drawn again while outside of [a, b].
 
@@ -111,7 +111,7 @@ def trunc_normal(
     """
 
 def uniform(
-    shape: Any, a: float = 0.0, b: float = 1.0, generator: Any = None, dtype: Any = ...
+    shape: Any, a: float = 0.0, b: float = 1.0, generator: Any = None, dtype: Any = None
 ) -> Any:
     """Numbers spread evenly over [a, b).
 
@@ -121,7 +121,7 @@ def uniform(
     True
     """
 
-def xavier_normal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = ...) -> Any:
+def xavier_normal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """Normal numbers of variance ``2 gain**2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     >>> import tracegrad as tg
@@ -129,7 +129,7 @@ def xavier_normal(shape: Any, gain: float = 1.0, generator: Any = None, dtype: A
     (4, 3)
     """
 
-def xavier_uniform(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = ...) -> Any:
+def xavier_uniform(shape: Any, gain: float = 1.0, generator: Any = None, dtype: Any = None) -> Any:
     """Even numbers of variance ``2 gain**2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     >>> import tracegrad as tg
@@ -137,7 +137,7 @@ def xavier_uniform(shape: Any, gain: float = 1.0, generator: Any = None, dtype: 
     (4, 3)
     """
 
-def zeros(shape: Any, dtype: Any = ...) -> Any:
+def zeros(shape: Any, dtype: Any = None) -> Any:
     """Zeros, as a NumPy array.
 
     >>> import tracegrad as tg

@@ -32,7 +32,7 @@ from tracegrad.world.loops.loops_without_turns import Before, Begun, state_of
 from tracegrad.world.loops.resumption import Keeper, Seat
 from tracegrad.world.loops.state_items import called, is_flag, kind_of, on_stack, with_item
 from tracegrad.world.loops.turn_equality import Same, counted, renamed
-from tracegrad.world.loops.unrolling_reasons import MARKS
+from tracegrad.world.loops.unrolling_reasons import MARKS, at_line
 from tracegrad.world.loops.widened_states import (
     WIDE,
     Change,
@@ -499,8 +499,8 @@ class Closing(FirstTurns):
         if len(self.counted.idle) > head.idle:
             head.why = "a loop in it has no turns, which it may have in others"
             return None
-        if not self._returns(head, nodes):
-            head.why = "a value is looked at where the function cannot be put back to"
+        if why := self._cannot_return(head, nodes):
+            head.why = why
             return None
         self._let_go(head, head.begun)
         now = self._variables(head)
@@ -561,20 +561,23 @@ class Closing(FirstTurns):
         """What may not change in a turn that stands for all: see `unrolling_reasons.MARKS`."""
         raise NotImplementedError
 
-    def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
-        """Whether the frames can be put back to all looks in a turn."""
+    def _cannot_return(self, head: Head, nodes: Sequence[Any]) -> str:
+        """Why the frames cannot be put back to some look in a turn; nothing where they can."""
         for node in nodes:
             if isinstance(node, Check):
                 seat = self.seats.get(node.operand)
-                if node.look != "bool" or seat is None or not seat.inside(head.frame):
-                    return False
+                if node.look != "bool":
+                    return f"{at_line(node.origin)}: Python reads a value as a number"
+                if seat is None or not seat.inside(head.frame):
+                    return f"{at_line(node.origin)}: a branch to which no turn can go back"
             elif isinstance(node, Entry):
                 inner = self.walk.heads[node.cycle]
                 if not inner.seat.inside(head.frame):
-                    return False
-                if not all(self._returns(head, way.nodes) for way in node.cycle.ways):
-                    return False
-        return True
+                    return f"{at_line(node.cycle.origin)}: a loop to which no turn can go back"
+                for way in node.cycle.ways:
+                    if why := self._cannot_return(head, way.nodes):
+                        return why
+        return ""
 
     def _add(self, cycle: Cycle, way: Way) -> None:
         """One more way through a turn; what is no arm of one tree with it is forgotten."""

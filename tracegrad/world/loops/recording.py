@@ -641,10 +641,8 @@ class Loops(Unrolling):
         """A turn comes by a new arm to where others meet, and goes on as they did."""
         level, nodes = self.walk.levels[-1], self.trace.builder.nodes
         whole = tuple(nodes[level.entered + 1 :])
-        if not self._returns(level.head, whole):
-            self._refuse(
-                level.head, "a value is looked at where the function cannot be put back to"
-            )
+        if why := self._cannot_return(level.head, whole):
+            self._refuse(level.head, why)
             return int(self.world.machine.frame.index)
         pairs = zip(meet.joint.parameters, tensors, strict=True)
         self.walk.values.update([(parameter, untraced(x)) for parameter, x in pairs])

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import CodeType
 from weakref import WeakKeyDictionary
 
+from codegen.ir import Origin
 from tracegrad.machine.inlined_generators import latest, place_of
 from tracegrad.user_code.program_points import Point, capture_run, label, loop_around
 
@@ -35,6 +36,11 @@ def statement(code: CodeType | None) -> str:
     at = label(capture_run(code))
     name = at.file.rpartition("/")[2]
     return f"{name}:{at.line}  {at.text}" if at.line else ""
+
+
+def at_line(origin: Origin) -> str:
+    """A statement of the user's, as reports show it."""
+    return f"{origin.file.rpartition('/')[2]}:{origin.line}  {origin.text}"
 
 
 def say(code: CodeType, target: int, why: str) -> None:
