@@ -39,19 +39,21 @@ PAGE = Path(__file__).parent.parent / "docs" / "ops.md"
 
 INTRODUCTION = """# Functions and ops
 
-Made by `python tests/ops_page.py` from the op table, the namespace and the tests; a test fails
-while it is not up to date.
+`python tests/ops_page.py` makes this page from the op table, the namespace and the tests. A test
+fails while the page is not up to date.
 
-A *function* is what you call; an *op* is one record of the table (`tracegrad/ops`). Every function
-works in both targets: NumPy source uses the op's NumPy spelling, JAX source its JAX spelling.
+A *function* is what you call. An *op* is one record of the table (`tracegrad/ops`), and functions
+are made of ops. Every function works in both targets: NumPy source uses the NumPy spelling of an op,
+JAX source the JAX spelling.
 
 ## Functions
 
-*Dtypes* are those of results: `float32` says that float32 gives float32. Where no rule of an op
-tells them, they were observed in the example of the function's docstring, in which Python's numbers
-and lists count as float64. *Gradient* says whether results have one: **yes**, or **zero**
-where the derivative is 0 wherever it exists (counts, indices, comparisons, rounding). It is the
-same in both targets, because both use the same derivative rule.
+*Dtypes* are those of results: `float32` means that float32 gives float32. Most dtypes come from the
+rule of an op. If there is no such rule, they were observed in the example of the function's
+docstring, where Python's numbers and lists count as float64. *Gradient* says whether results have a
+gradient: **yes**, or **zero** if the derivative is 0 wherever it exists (counts, indices,
+comparisons, rounding). The gradient is the same in both targets, because both use the same
+derivative rule.
 
 | function | what it gives | dtypes | gradient |
 | --- | --- | --- | --- |
@@ -60,9 +62,9 @@ same in both targets, because both use the same derivative rule.
 TESTS_INTRODUCTION = """
 ## What functions are made of
 
-The ops that a function calls, and the tests that call it, with the number of calls. **As its ops**
-above: not observed in a call of `tests/numpy_cases.py`; the ops are those that the function's code
-names, operators aside.
+The table lists the ops that a function calls, and the tests that call the function, with the number
+of calls. If no call of `tests/numpy_cases.py` was observed, the table above says **as its ops**, and
+the ops are those that the function's code names, operators aside.
 
 | function | ops | tests |
 | --- | --- | --- |
@@ -71,15 +73,15 @@ names, operators aside.
 OPS_INTRODUCTION = """
 ## Ops
 
-Each is run by `tests/test_ops.py` under its name: values against NumPy, or against what the samples
-say; dtypes; memory layouts; gradients and second derivatives against differences; values and
-gradients against JAX. *Samples* are where its operands come from: the *domain* of an elementwise
-op, or a file of `tests/samples`.
+`tests/test_ops.py` tests each op under its name: values against NumPy, or against those that the
+samples state; dtypes; memory layouts; gradients and second derivatives against finite differences;
+values and gradients against JAX. *Samples* says where the operands of these tests come from: the
+*domain* of an elementwise op, or a file of `tests/samples`.
 
-*Over a batch* is what `tg.vmap` makes of it, by the batching rule of the record: **as it is**, an
-operation on all examples at once; **by a rule** that moves axes or takes another op; or **one by
-one**, a loop over the examples in the source (in JAX source a `jax.vmap`).
-`tests/ops/test_batching_rules.py` runs each over each operand in turn, and over all.
+*Over a batch* says how `tg.vmap` runs the op, by the batching rule of its record: **as it is**, one
+operation on all examples; **by a rule** that moves axes or uses another op; or **one by one**, a loop
+over the examples in the source (in JAX source a `jax.vmap`). `tests/ops/test_batching_rules.py` runs
+each op with a batch in each operand in turn, and in all operands.
 
 | op | operands | gradient | over a batch | samples | beside JAX |
 | --- | --- | --- | --- | --- | --- |
