@@ -43,8 +43,8 @@ INTRODUCTION = """# Functions and ops
 fails while the page is not up to date.
 
 A *function* is what you call. An *op* is one record of the table (`tracegrad/ops`), and functions
-are made of ops. Every function works in both targets: NumPy source uses the NumPy spelling of an op,
-JAX source the JAX spelling.
+are made of ops. Every function works in both targets: NumPy source uses the NumPy spelling of an
+op, JAX source the JAX spelling.
 
 ## Functions
 
@@ -63,8 +63,8 @@ TESTS_INTRODUCTION = """
 ## What functions are made of
 
 The table lists the ops that a function calls, and the tests that call the function, with the number
-of calls. If no call of `tests/numpy_cases.py` was observed, the table above says **as its ops**, and
-the ops are those that the function's code names, operators aside.
+of calls. If no call of `tests/numpy_cases.py` was observed, the table above says **as its ops**,
+and the ops are those that the function's code names, operators aside.
 
 | function | ops | tests |
 | --- | --- | --- |
@@ -79,9 +79,10 @@ values and gradients against JAX. *Samples* says where the operands of these tes
 *domain* of an elementwise op, or a file of `tests/samples`.
 
 *Over a batch* says how `tg.vmap` runs the op, by the batching rule of its record: **as it is**, one
-operation on all examples; **by a rule** that moves axes or uses another op; or **one by one**, a loop
-over the examples in the source (in JAX source a `jax.vmap`). `tests/ops/test_batching_rules.py` runs
-each op with a batch in each operand in turn, and in all operands.
+operation on all examples; **by a rule** that moves axes or uses another op; or **one by one**, a
+loop over the examples in the source (in JAX source a `jax.vmap`).
+`tests/ops/test_batching_rules.py` runs each op with a batch in each operand in turn, and in all
+operands.
 
 | op | operands | gradient | over a batch | samples | beside JAX |
 | --- | --- | --- | --- | --- | --- |

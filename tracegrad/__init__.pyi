@@ -732,7 +732,7 @@ def apply_along_axis(
 def apply_along_axis(
     func1d: Callable[..., Any], axis: builtins.int, x: Any, *args: Any, **kw: Any
 ) -> Any:
-    """A function of vectors on every line along `axis`; what it gives stands along that axis.
+    """A function of vectors on every line along `axis`; its results lie along that axis.
 
     >>> import tracegrad as tg
     >>> tg.apply_along_axis(lambda row: tg.sum(row ** 2), 1, tg.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -988,7 +988,7 @@ def array_equiv(a1: Any, a2: Any) -> builtins.bool:
     """
 
 def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """As `split`, but so many parts need not be equal: the first ones are longer by 1.
+    """As `split`, but parts need not be equal: where they differ, the first are longer by 1.
 
     >>> import tracegrad as tg
     >>> tg.array_split(tg.arange(5), 2)
@@ -1261,7 +1261,7 @@ def bitwise_or(a: Tensor, b: ArrayLike, /) -> Tensor: ...
 def bitwise_or(a: ArrayLike, b: Tensor, /) -> Tensor: ...
 @overload
 def bitwise_or(a: ArrayLike, b: ArrayLike, /) -> Any:
-    """``a | b``: the bits that are 1 in one of both.
+    """``a | b``: the bits that are 1 in at least one of the two.
 
     Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
     Dtypes: bool, int64. TypeError for float32, float64, complex128. Results carry no
@@ -1451,7 +1451,7 @@ def checkpoint(
 def choose(a: Tensor, choices: Any, mode: str = "raise") -> Tensor: ...
 @overload
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """For each place the element of the choice whose number stands in `a`.
+    """For each place, the element of the choice whose number is in `a`.
 
     >>> import tracegrad as tg
     >>> tg.choose(tg.tensor([0, 1, 0]), [tg.tensor([1, 2, 3]), tg.tensor([10, 20, 30])])
@@ -2509,7 +2509,7 @@ def from_numpy(array: NDArray[Any]) -> Tensor:
     """
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = ..., **kw: Any) -> Any:
-    """What the function gives for the indices of every place of an array of this shape.
+    """The values of a function at the indices of every place of an array of this shape.
 
     >>> import tracegrad as tg
     >>> tg.fromfunction(lambda i, j: i + 10 * j, (2, 3))
@@ -3088,7 +3088,7 @@ def imag(x: ArrayLike, /) -> Any:
     """
 
 def index_add(x: Any, key: Any, value: Any) -> Any:
-    """`x` with `value` added at ``x[key]`` as a new array, once for each time a place is named.
+    """`x` with `value` added at ``x[key]`` as a new array; a place named twice gets both values.
 
     >>> import tracegrad as tg
     >>> tg.index_add(tg.zeros(3), [0, 0, 2], 1.0)
@@ -3096,7 +3096,7 @@ def index_add(x: Any, key: Any, value: Any) -> Any:
     """
 
 def index_set(x: Any, key: Any, value: Any) -> Any:
-    """`x` with ``x[key] = value`` as a new array; of values for one place the last stays.
+    """`x` with ``x[key] = value`` as a new array; of two values for one place the last counts.
 
     >>> import tracegrad as tg
     >>> tg.index_set(tg.zeros(3), [0, 2], 1.0)
@@ -3147,7 +3147,7 @@ def inner(a: Any, b: Any) -> Any:
 def insert(x: Tensor, obj: Any, values: Any, axis: builtins.int | None = None) -> Tensor: ...
 @overload
 def insert(x: Any, obj: Any, values: Any, axis: builtins.int | None = None) -> Any:
-    """`x` with `values` before these places, which are those of `x` as it is given.
+    """`x` with `values` inserted before these places, which are counted in the original `x`.
 
     >>> import tracegrad as tg
     >>> tg.insert(tg.tensor([1.0, 3.0]), 1, 2.0)
@@ -4314,7 +4314,7 @@ def mod(a: ArrayLike, b: ArrayLike, /) -> Any:
     """
 
 def modf(x: Any) -> tuple[Any, Any]:
-    """The parts of numbers behind and before the point, both with the sign of the number.
+    """The fractional and the integral parts of numbers, both with the sign of the number.
 
     >>> import tracegrad as tg
     >>> tg.modf(tg.tensor([1.25, -2.5]))
@@ -5000,7 +5000,7 @@ def piecewise(
 ) -> Tensor: ...
 @overload
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Functions (or numbers) of `x`, each where its condition is true; one more is for the rest.
+    """Functions of `x`, or numbers, where their conditions are true; one more is the default.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([-2.0, 3.0])
@@ -5246,7 +5246,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: Any) -> None:
     """
 
 def putmask(x: Any, mask: Any, values: Any) -> None:
-    """Writes into the Tensor `x`, where `mask` is true, what `values`, repeated, has there.
+    """Writes the elements of `values`, repeated to the size of `x`, to `x` where `mask` is true.
 
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0, 3.0])
@@ -5279,7 +5279,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`.
+    """The values at the fraction `q`, in [0, 1], of the sorted elements over `axis`.
 
     Several `q` give as many quantiles, on axes of their own in front. Differentiable in `x` and,
     where the method interpolates, in `q`.
@@ -5453,7 +5453,7 @@ def real(x: ArrayLike, /) -> Any:
 def real_if_close(x: Tensor, tol: builtins.float = 100) -> Tensor: ...
 @overload
 def real_if_close(x: Any, tol: builtins.float = 100) -> Any:
-    """The real part, where every imaginary part is below `tol`: these are looked at.
+    """The real part if every imaginary part is below `tol`: a look at the imaginary parts.
 
     `tol` counts in the machine precision of the dtype; below 1 it is the bound itself.
 
@@ -5536,7 +5536,7 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
 def resize(x: Tensor, new_shape: Any) -> Tensor: ...
 @overload
 def resize(x: Any, new_shape: Any) -> Any:
-    """The elements of `x`, from the start again as often as it takes, in another shape.
+    """The elements of `x`, repeated from the start where more are needed, in another shape.
 
     >>> import tracegrad as tg
     >>> tg.resize(tg.tensor([1.0, 2.0, 3.0]), (2, 2))
@@ -5873,7 +5873,7 @@ def spacing(x: ArrayLike, /) -> Any:
     """
 
 def split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """The parts of `x` along `axis`: so many equal ones, or cut at these places.
+    """The parts of `x` along `axis`: a number of equal parts, or parts cut at these places.
 
     >>> import tracegrad as tg
     >>> tg.split(tg.tensor([1.0, 2.0, 3.0, 4.0]), 2)
@@ -5970,7 +5970,7 @@ def std(
 def stop_gradient(x: Tensor, /) -> Tensor: ...
 @overload
 def stop_gradient(x: ArrayLike, /) -> Any:
-    """x, through which no gradient flows.
+    """The values of `x`, without a gradient.
 
     Takes an array of any shape, or a number, and gives one of the same shape. Dtypes: bool,
     int64, float32, float64, complex128. Results carry no gradient.
@@ -6249,7 +6249,7 @@ def tril_indices_from(x: Any, k: builtins.int = 0) -> tuple[Any, Any]:
     """
 
 def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """A vector without the zeros at its front ("f"), its back ("b") or both; they are looked at.
+    """A vector without the zeros at its front ("f"), its back ("b") or both: a look at values.
 
     >>> import tracegrad as tg
     >>> tg.trim_zeros(tg.tensor([0.0, 1.0, 2.0, 0.0]))
@@ -6360,7 +6360,7 @@ def unique(
     """
 
 def unique_all(x: Any) -> UniqueAll:
-    """The different elements of `x`, where each first stands, which is which, and how often.
+    """The different elements of `x`, their first indices, the inverse indices, and the counts.
 
     >>> import tracegrad as tg
     >>> tg.unique_all(tg.tensor([3, 1, 3])).indices
@@ -6376,7 +6376,7 @@ def unique_counts(x: Any) -> UniqueCounts:
     """
 
 def unique_inverse(x: Any) -> UniqueInverse:
-    """The different elements of `x`, and for each element of `x` which of them it is.
+    """The different elements of `x`, and for each element of `x` its index among these.
 
     >>> import tracegrad as tg
     >>> tg.unique_inverse(tg.tensor([3, 1, 3])).inverse_indices
@@ -6402,7 +6402,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     """
 
 def unstack(x: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """The slices of `x` along `axis`, as many as it is long.
+    """The slices of `x` along `axis`, one for each index.
 
     >>> import tracegrad as tg
     >>> tg.unstack(tg.tensor([[1.0, 2.0], [3.0, 4.0]]))

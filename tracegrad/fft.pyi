@@ -152,7 +152,7 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 def ihfft(a: Tensor, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor: ...
 @overload
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The signal at times that are not negative of a real spectrum: the inverse of `hfft`.
+    """The signal, at nonnegative times, that has this real spectrum: the inverse of `hfft`.
 
     >>> import tracegrad as tg
     >>> tg.fft.ihfft(tg.tensor([1.0, 2.0, 3.0, 4.0]))

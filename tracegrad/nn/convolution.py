@@ -104,7 +104,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """The transpose of `conv2d` in its input: from the result's shape to one that it came from.
+    """The transpose of `conv2d` in its input: from the shape of a result to that of an input.
 
     Parameters
     ----------

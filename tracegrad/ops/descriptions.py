@@ -19,7 +19,7 @@ WORDS = {
     "bitwise_count": "The number of bits that are 1 in the absolute values.",
     "bitwise_invert": "``~x``: every bit the other way; of bools the negation.",
     "bitwise_left_shift": "``a << b``: the bits of `a` moved up by `b` places.",
-    "bitwise_or": "``a | b``: the bits that are 1 in one of both.",
+    "bitwise_or": "``a | b``: the bits that are 1 in at least one of the two.",
     "bitwise_right_shift": "``a >> b``: the bits of `a` moved down by `b` places.",
     "bitwise_xor": "``a ^ b``: the bits in which both differ.",
     "cbrt": "The real cube roots.",

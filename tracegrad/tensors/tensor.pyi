@@ -430,7 +430,7 @@ class Tensor:
         int64. TypeError for float32, float64, complex128. Results carry no gradient.
         """
     def bitwise_or(self, b: ArrayLike, /) -> Tensor:
-        """``a | b``: the bits that are 1 in one of both.
+        """``a | b``: the bits that are 1 in at least one of the two.
 
         Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.
         Dtypes: bool, int64. TypeError for float32, float64, complex128. Results carry no
@@ -470,7 +470,7 @@ class Tensor:
     def cfloat(self) -> Tensor:
         """In complex64."""
     def choose(self, choices: Any, mode: str = "raise") -> Tensor:
-        """For each place the element of the choice whose number stands in `a`."""
+        """For each place, the element of the choice whose number is in `a`."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Any, ...]:
         """At most so many parts along `dim`, all but the last of one length."""
     def clamp(
@@ -1429,7 +1429,7 @@ class Tensor:
         *,
         weights: Any = None,
     ) -> Tensor:
-        """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`.
+        """The values at the fraction `q`, in [0, 1], of the sorted elements over `axis`.
 
         Several `q` give as many quantiles, on axes of their own in front. Differentiable in `x` and,
         where the method interpolates, in `q`.
@@ -1767,7 +1767,7 @@ class Tensor:
     def type_as(self, other: Tensor) -> Tensor:
         """In the dtype, and on the device, of another Tensor."""
     def unbind(self, axis: Any = 0) -> tuple[Any, ...]:
-        """The slices of `x` along `axis`, as many as it is long."""
+        """The slices of `x` along `axis`, one for each index."""
     def unflatten(self, dim: builtins.int, sizes: Any) -> Tensor:
         """One axis as several, of which one length may be -1."""
     def uniform_(self, low: builtins.float = 0.0, high: builtins.float = 1.0) -> Tensor:
@@ -1796,7 +1796,7 @@ class Tensor:
     def unsqueeze(self, axis: Any = 0) -> Tensor:
         """`x` with new axes of length 1 at these places of the result."""
     def unstack(self, axis: Any = 0) -> tuple[Any, ...]:
-        """The slices of `x` along `axis`, as many as it is long."""
+        """The slices of `x` along `axis`, one for each index."""
     def var(
         self,
         axis: Any = None,

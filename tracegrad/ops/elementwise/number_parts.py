@@ -39,7 +39,7 @@ bitwise_count = unary("bitwise_count", None, differentiable=False, domain="integ
 
 
 def modf(x: Any) -> tuple[Any, Any]:
-    """The parts of numbers behind and before the point, both with the sign of the number."""
+    """The fractional and the integral parts of numbers, both with the sign of the number."""
     x = as_inexact(x)
     return where(isinf(x), copysign(0.0, x), fmod(x, 1.0)), trunc(x)
 
@@ -73,7 +73,7 @@ def iscomplex(x: Any) -> Any:
 
 
 def real_if_close(x: Any, tol: float = 100) -> Any:
-    """The real part, where every imaginary part is below `tol`: these are looked at.
+    """The real part if every imaginary part is below `tol`: a look at the imaginary parts.
 
     `tol` counts in the machine precision of the dtype; below 1 it is the bound itself.
     """

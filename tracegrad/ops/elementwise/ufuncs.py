@@ -690,7 +690,7 @@ stop_gradient = define(
     infer=lambda sizes, x: x,
     differentiable=False,
     traits=(Trait.ELEMENTWISE, Trait.VIEW, Trait.KEEPS_ORDER),
-    doc="x, through which no gradient flows.",
+    doc="The values of `x`, without a gradient.",
 )
 
 

@@ -98,7 +98,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
 
 @synonyms
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """`x` with `values` before these places, which are those of `x` as it is given."""
+    """`x` with `values` inserted before these places, which are counted in the original `x`."""
     x = as_array(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -138,7 +138,7 @@ def _as_slices(values: Any, x: Any, axis: int, count: int, single: bool) -> Any:
 
 
 def resize(x: Any, new_shape: Any) -> Any:
-    """The elements of `x`, from the start again as often as it takes, in another shape."""
+    """The elements of `x`, repeated from the start where more are needed, in another shape."""
     x, shape = ravel(as_array(x)), shape_tuple(new_shape)
     if any(isinstance(length, int) and length < 0 for length in shape):
         raise ShapeError(f"resize: all lengths must be non-negative, not {shape}")
@@ -216,7 +216,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """For each place the element of the choice whose number stands in `a`."""
+    """For each place, the element of the choice whose number is in `a`."""
     several = broadcast_arrays(as_array(a), *[as_array(choice) for choice in choices])
     numbers, several = several[0], several[1:]
     if mode == "clip":
@@ -234,7 +234,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Functions (or numbers) of `x`, each where its condition is true; one more is for the rest."""
+    """Functions of `x`, or numbers, where their conditions are true; one more is the default."""
     x = as_array(x)
     masks = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
     masks = [as_array(mask) for mask in masks]
@@ -251,7 +251,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, **kw: Any) -> Any:
-    """A function of vectors on every line along `axis`; what it gives stands along that axis."""
+    """A function of vectors on every line along `axis`; its results lie along that axis."""
     x = as_array(x)
     axis = one_axis(axis, ndim_of(x))
     lines = moveaxis(x, axis, -1)
@@ -339,7 +339,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kw: Any) -> Any:
-    """What the function gives for the indices of every place of an array of this shape."""
+    """The values of a function at the indices of every place of an array of this shape."""
     grid = indices(shape, dtype)
     return call_user(function, unstack(grid, 0), kw)
 
@@ -496,7 +496,7 @@ def _chosen(mask: Any, a: Any, b: Any) -> Any:
 
 
 def putmask(x: Any, mask: Any, values: Any) -> None:
-    """Writes into the Tensor `x`, where `mask` is true, what `values`, repeated, has there."""
+    """Writes the elements of `values`, repeated to the size of `x`, to `x` where `mask` is true."""
     values = as_array(values)
     if ndim_of(values) and shape_of(values) != shape_of(x):
         if not _count(values):

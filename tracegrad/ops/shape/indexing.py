@@ -709,12 +709,12 @@ def _over(mask: Any, x: Any, before: int = 0) -> Any:
 
 
 def index_set(x: Any, key: Any, value: Any) -> Any:
-    """`x` with ``x[key] = value`` as a new array; of values for one place the last stays."""
+    """`x` with ``x[key] = value`` as a new array; of two values for one place the last counts."""
     return setitem(x, key, value)
 
 
 def index_add(x: Any, key: Any, value: Any) -> Any:
-    """`x` with `value` added at ``x[key]`` as a new array, once for each time a place is named."""
+    """`x` with `value` added at ``x[key]`` as a new array; a place named twice gets both values."""
     value = np.asarray(value) if isinstance(value, list | tuple) else value
     arrays, at = normalize(x, key)
     return add_at(x, value, *arrays, **at)

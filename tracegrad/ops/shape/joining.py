@@ -285,7 +285,7 @@ split_at = define(
 
 @synonyms
 def split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
+    """The parts of `x` along `axis`: a number of equal parts, or parts cut at these places."""
     axis = one_axis(axis, ndim_of(x))
     if _are_places(indices_or_sections):
         return _cut(x, tuple(map(as_int, indices_or_sections)), axis)
@@ -310,7 +310,7 @@ def _cut(x: Any, at: tuple[int, ...], axis: int) -> tuple[Any, ...]:
 
 @synonyms
 def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """As `split`, but so many parts need not be equal: the first ones are longer by 1."""
+    """As `split`, but parts need not be equal: where they differ, the first are longer by 1."""
     if _are_places(indices_or_sections):
         return split(x, indices_or_sections, axis)
     axis, sections = one_axis(axis, ndim_of(x)), as_int(indices_or_sections)
@@ -366,7 +366,7 @@ unstacked = define(
 
 @synonyms
 def unstack(x: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """The slices of `x` along `axis`, as many as it is long."""
+    """The slices of `x` along `axis`, one for each index."""
     axis = one_axis(axis, ndim_of(x))
     count = length_of(x, axis)
     if ndim_of(x) == 1 and hasattr(x, "_array") and not behaves_as_array(x):

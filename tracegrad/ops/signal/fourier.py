@@ -338,7 +338,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 @synonyms
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The signal at times that are not negative of a real spectrum: the inverse of `hfft`."""
+    """The signal, at nonnegative times, that has this real spectrum: the inverse of `hfft`."""
     return conj(_along_one(rfft_of, a, n, axis, SWAPPED[_scaling(norm)]))
 
 

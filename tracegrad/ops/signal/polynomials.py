@@ -117,7 +117,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """A vector without the zeros at its front ("f"), its back ("b") or both; they are looked at."""
+    """A vector without the zeros at its front ("f"), its back ("b") or both: a look at values."""
     x = as_array(filt)
     if ndim_of(x) != 1:
         raise ShapeError(f"trim_zeros: takes a vector, not {ndim_of(x)} axes")

@@ -418,7 +418,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`.
+    """The values at the fraction `q`, in [0, 1], of the sorted elements over `axis`.
 
     Several `q` give as many quantiles, on axes of their own in front. Differentiable in `x` and,
     where the method interpolates, in `q`.

@@ -209,14 +209,14 @@ def unique_counts(x: Any) -> UniqueCounts:
 
 
 def unique_inverse(x: Any) -> UniqueInverse:
-    """The different elements of `x`, and for each element of `x` which of them it is."""
+    """The different elements of `x`, and for each element of `x` its index among these."""
     x = as_array(x)
     found = _Distinct(ravel(x), False)
     return UniqueInverse(found.values, reshape_to(found.inverse, shape=shape_of(x)))
 
 
 def unique_all(x: Any) -> UniqueAll:
-    """The different elements of `x`, where each first stands, which is which, and how often."""
+    """The different elements of `x`, their first indices, the inverse indices, and the counts."""
     x = as_array(x)
     found = _Distinct(ravel(x), False)
     inverse = reshape_to(found.inverse, shape=shape_of(x))
