@@ -10,6 +10,7 @@ rows as there can be turns; what a turn appends is written at its place::
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
@@ -35,6 +36,8 @@ from tracegrad.ops.elementwise.ufuncs import add, floor_divide, subtract
 from tracegrad.ops.python_lists import appended, collected, item, new_list, room
 
 INT = weak("int")
+Bounds: TypeAlias = "tuple[int | None, int | None]"
+"""The least and the largest number, where they are known."""
 
 
 def stacked(graph: Graph) -> Graph:
@@ -64,8 +67,7 @@ class _Stacker:
         self.root: dict[Value, Value] = {}
         self.families: dict[Value, _Family] = {}
         self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
-        self.ranges: dict[Value, int] = {}  # the largest that an index can be
-        self.lowest: dict[Value, int] = {}  # the least
+        self.bounds: dict[Value, Bounds] = {}  # of the counters of loops
         self.length = ""  # the symbol of a number of turns that nobody knows
         self.counts: dict[object, Value] = {}  # what counts such turns, by loop
         self._join()
@@ -128,13 +130,11 @@ class _Stacker:
                         if parameter.type == LIST:
                             self._filled(loop, parameter, argument)
                 case Loop(counter=counter) if counter is not None:
-                    ends = counter.start, counter.stop
-                    first, stop = ends if counter.step > 0 else ends[::-1]
-                    most, least = self._most(stop), self._least(first)
-                    if most is not None:
-                        self.ranges[counter.index] = most - (counter.step > 0)
-                    if least is not None:
-                        self.lowest[counter.index] = least + (counter.step < 0)
+                    (low, high), (least, most) = map(self._bounds, (counter.start, counter.stop))
+                    if counter.step > 0:
+                        self.bounds[counter.index] = low, _sum(most, -1)
+                    else:
+                        self.bounds[counter.index] = _sum(least, 1), high
         for node in walk(self.graph.nodes):
             if isinstance(node, Call) and node.op is item and node.results[0].type != LIST:
                 self._family(node.operands[0]).type = node.results[0].type
@@ -159,29 +159,18 @@ class _Stacker:
             return made.value
         return None
 
-    def _most(self, value: Value) -> int | None:
-        """The largest number that counts turns of loops can be, where that is known."""
+    def _bounds(self, value: Value) -> Bounds:
+        """The least and the largest number that what counts turns can be; None where unknown."""
         made = self.graph.producer.get(value)
-        if value in self.ranges:
-            return self.ranges[value]
+        if value in self.bounds:
+            return self.bounds[value]
         if isinstance(made, Call) and made.op in (add, subtract):
-            a, b = made.operands
-            most, by = self._most(a), self._most(b) if made.op is add else self._least(b)
-            if most is not None and by is not None:
-                return most + by if made.op is add else most - by
-        return self._number(value)
-
-    def _least(self, value: Value) -> int | None:
-        """The least that such a number can be, where that is known."""
-        made = self.graph.producer.get(value)
-        if value in self.lowest:
-            return self.lowest[value]
-        if isinstance(made, Call) and made.op in (add, subtract):
-            a, b = made.operands
-            least, by = self._least(a), self._least(b) if made.op is add else self._most(b)
-            if least is not None and by is not None:
-                return least + by if made.op is add else least - by
-        return self._number(value)
+            (low, high), (least, most) = map(self._bounds, made.operands)
+            if made.op is subtract:
+                least, most = (None if n is None else -n for n in (most, least))
+            return _sum(low, least), _sum(high, most)
+        number = self._number(value)
+        return number, number
 
     def _turns(self, loop: Loop) -> Dim:
         """How many turns there can be."""
@@ -191,9 +180,8 @@ class _Stacker:
                 self.counts[loop.label] = self._count_of(loop)
             self.length = self.length or str(self.graph.sizes.new(64).symbol())
             return symbol(self.length)
-        start, stop = self._least(counter.start), self._most(counter.stop)
-        if counter.step < 0:
-            start, stop = self._most(counter.start), self._least(counter.stop)
+        (low, high), (least, most) = map(self._bounds, (counter.start, counter.stop))
+        start, stop = (low, most) if counter.step > 0 else (high, least)
         if start is None or stop is None:
             raise CodegenError("nobody knows how many turns a counted loop can have")
         return len(range(start, stop, counter.step))
@@ -315,3 +303,7 @@ class _Stacker:
         blocks = tuple([self.block(b, now, places) for b in loop.blocks])
         parameters = tuple([arrays.get(p, p) for p in loop.parameters])
         return replace(loop, parameters=parameters, blocks=blocks)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
