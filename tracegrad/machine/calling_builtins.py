@@ -32,6 +32,7 @@ from tracegrad.machine.iteration import (
     iterable,
     mapping,
 )
+from tracegrad.machine.natives import is_item
 from tracegrad.machine.operators import COMPARE, compare, truth
 from tracegrad.machine.own_generators import (
     Endless,
@@ -669,7 +670,7 @@ def searched(m, items: Any) -> Any:
 
 
 def is_or_equals(m, item: Any, x: Any) -> bool:
-    return m.native(operator.is_, item, x) or truth(m, compare(m, COMPARE["=="], item, x))
+    return m.native(is_item, item, x) or truth(m, compare(m, COMPARE["=="], item, x))
 
 
 def index_of(m, function: Any, items: Any, x: Any) -> int:

@@ -15,6 +15,11 @@ from tracegrad.machine.world_protocol import is_a
 build_slice = slice
 
 
+def is_item(item: Any, x: Any) -> bool:
+    """Whether an item is the very object that a container is searched for: else `==` is asked."""
+    return item is x
+
+
 def unpack_sequence(x: Any, count: int) -> tuple:
     """The values of `a, b = x`, or CPython's errors."""
     kind = type(x)

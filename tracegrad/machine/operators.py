@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from tracegrad.machine.attribute_lookup import C_KINDS, PLAIN, call_special, in_python, special
+from tracegrad.machine.natives import is_item
 from tracegrad.machine.world_protocol import ABSENT, is_a, subclasses
 
 
@@ -319,7 +320,7 @@ def any_equal(m, items: Any, x: Any) -> bool:
         return m.native(operator.contains, items, x)
     equal = COMPARE["=="]
     for item in m.items(items):
-        if m.native(operator.is_, item, x) or truth(m, compare(m, equal, item, x)):
+        if m.native(is_item, item, x) or truth(m, compare(m, equal, item, x)):
             return True
     return False
 

@@ -20,9 +20,16 @@ from tracegrad.world.guards import ATTRIBUTE, PLAIN
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.iterators_of_several import inlines, runs_again
 from tracegrad.world.loops.written_places import Place
+from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
 
-_MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
+_MADE_ANEW = frozenset({int, complex, str, bytes, range, *FLOATS})
+_NUMBERS = (int, float, complex, np.number)
+
+
+def _kind(x: Any) -> Any:
+    """The type of an object in the eyes of the function."""
+    return x.__class__ if type(x) is Tensor else type(x)
 
 
 def _is_recorded(x: Any) -> bool:
@@ -181,6 +188,17 @@ class Told(Outcome):
         if all(array is not known for known in self.contents):
             self.contents.append(array)
 
+    def may_be_one_number(self, a: Any, b: Any) -> bool:
+        """Whether a number that is an input, or is computed, may be the very object of another one.
+
+        Another call gives another object, of which the program knows the value alone.
+        """
+        if a is b or Tensor not in (type(a), type(b)):
+            return False
+        kind = _kind(a)
+        given = self.original(a) is not a and self.original(b) is not b  # two inputs
+        return kind is _kind(b) and kind is not bool and issubclass(kind, _NUMBERS) and not given
+
     def compares(self, a: Any, b: Any) -> None:
         """The function asks whether two objects are one; tuples may be shared otherwise then."""
         if self.joins is not None:
@@ -188,10 +206,14 @@ class Told(Outcome):
         for x in (a, b):
             if isinstance(x, tuple):
                 self.pin(x)
+        if self.may_be_one_number(a, b):
+            self.effect(f"which of two equal objects of type {_kind(a).__name__} it has")
+            return
         if type(a) in native_tables.ATOMS or type(b) in native_tables.ATOMS:
-            equal = type(a) is type(b) and (type(a) is float or a == b)
+            equal = type(a) is type(b) and (type(a) in FLOATS or a == b)
             frame = self.machine.frame
             plain = frame is not None and is_trusted(frame.globals)  # which keeps what it compares
+            plain = plain and (a is b or type(a) not in FLOATS)
             if equal and not plain and type(a) in _MADE_ANEW and not _is_one_object(a):
                 self.effect(f"which of two equal objects of type {type(a).__name__} it has")
             return

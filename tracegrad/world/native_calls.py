@@ -46,6 +46,7 @@ from tracegrad.world.mutating_operations import changes_by_name
 from tracegrad.world.native_gate import derive
 from tracegrad.world.native_readers import is_vectorized
 from tracegrad.world.native_reads import (
+    compared,
     contents,
     is_in_python,
     items_alone,
@@ -236,6 +237,9 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     rule = _METHODS.get((of, name))
     if rule is not None:
         return rule(world, method, operands, keywords)
+    if name in _SEARCHING:
+        operands = compared(world, operands)
+        rest = [*operands[1:]]
     if id(method) in native_tables.MUTATORS:
         world.changes(x)
         if name in _COMPARING and not keywords.get("key"):
@@ -287,6 +291,8 @@ def _reads_items(world: World, x: Any) -> None:
             world.effect(f"{world.text_of(x)}, of which C code compares arrays,")
 
 
+_SEARCHING = frozenset({"index", "count", "remove", "__contains__", "__eq__", "__ne__"})
+"""Methods of containers that compare what they hold with something."""
 _COMPARING = frozenset({"sort", "remove"})
 """Methods of a list or deque that read what its items hold, and change it."""
 _LOOKS_INSIDE = frozenset({"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__sizeof__"})

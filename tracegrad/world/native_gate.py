@@ -42,9 +42,11 @@ from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLA
 from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
 from tracegrad.world.loops.iterators_of_several import makes_of
 from tracegrad.world.native_reads import (
+    compared,
     contents,
     followed,
     guard_length,
+    is_nan,
     items_alone,
     with_plain_keys,
 )
@@ -75,6 +77,8 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
             if own is not None:
                 return own()
             operands = tuple([_operand(world, x, operands) for x in operands])
+            if id(operation) in native_tables.COMPARISONS:
+                operands = compared(world, operands)
             break
     return operation(*operands, **keywords)
 
@@ -107,11 +111,18 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
 
 @rule_for(operator.is_, operator.is_not)
 def compare_identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
-    operands = tuple(map(world.numbers.as_read, operands))
     world.compares(*operands)
     if world.loops is not None:
         world.loops.compares(*operands)
-    return are_one(world, operation, operands, keywords)
+    return are_one(world, operation, tuple(map(world.numbers.as_read, operands)), keywords)
+
+
+@rule_for(natives.is_item)
+def find_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
+    """A number is found by its value: who it is decides of NaN alone, which is equal to nothing."""
+    if world.may_be_one_number(*operands) and not any(map(is_nan, operands)):
+        return False
+    return compare_identity(world, operation, operands, keywords)
 
 
 @rule_for(operator.getitem)
@@ -161,7 +172,7 @@ def contain(world: World, operation: Any, operands: Operands, keywords: Keywords
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
         return found
-    return bool(operation(contents(world, x), contents(world, item)))
+    return bool(operation(*compared(world, (contents(world, x), contents(world, item)))))
 
 
 @rule_for(len)

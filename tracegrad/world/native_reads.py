@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from types import (
     FunctionType,
@@ -292,6 +292,49 @@ def _is_returned(x: Any) -> bool:
     return atom or isinstance(x, Tensor | np.ndarray | np.dtype)
 
 
+def compared(world: World, operands: Operands) -> Operands:
+    """Operands of which C code compares the items: of NaN, who it is decides, as the caller has it.
+
+    Of all else the values tell, at which it looks.
+    """
+    held = [item for x in operands for item in _leaves(x)]
+    if not (any(map(is_nan, held)) and any(type(item) is Tensor for item in held)):
+        return operands
+    world.effect("which of several NaN it has")
+    return tuple([_as_given(world, x) for x in operands])
+
+
+def _as_given(world: World, x: Any) -> Any:
+    """What the caller has given, in nested containers too."""
+    if type(x) is Tensor:
+        return world.original(x)
+    if type(x) in _MAPPINGS:
+        return {key: _as_given(world, item) for key, item in x.items()}
+    return type(x)(_as_given(world, item) for item in x) if type(x) in _COMPARED else x
+
+
+def is_nan(x: Any) -> bool:
+    """Whether it is a number that is not equal to itself."""
+    return isinstance(x, float | complex | np.inexact) and bool(x != x)
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    """What nested containers hold."""
+    waiting, seen = [x], set()  # those that hold themselves end
+    for x in waiting:
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if type(x) in _COMPARED:
+            waiting += x
+        elif type(x) in _MAPPINGS:
+            waiting += x.values()
+        else:
+            yield x
+
+
+_COMPARED = (list, tuple, deque)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
 _SIZED = (*native_tables.CONTAINERS, tuple)
 
 

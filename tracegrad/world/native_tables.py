@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.machine import natives
+
 LIBRARY = frozenset({
     *("tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black", "torch", "pandas"),
 })  # fmt: skip
@@ -94,7 +96,9 @@ SPECIAL = frozenset({"keys", *(f"__{name}__" for name in _SPECIAL.split())})
 SPECIAL_TO_OWN = SPECIAL - {"__call__", "__repr__", "__str__", "__format__"}
 """The same of tracegrad's own functions: the machine executes what they call of the user's."""
 
-ASKS_WHO = frozenset(map(id, (operator.is_, operator.is_not, type, id, isinstance)))
+ASKS_WHO = frozenset(
+    map(id, (operator.is_, operator.is_not, natives.is_item, type, id, isinstance))
+)
 """Operations that ask nothing of a Tensor but who it is, by id."""
 ASKS_SHAPE = frozenset(map(id, (len, iter, np.shape, np.size, np.ndim)))
 """Functions that ask no more of a Tensor than its shape, by id; attributes are no more either."""
@@ -225,6 +229,9 @@ OPERATORS = frozenset(
         *("and_", "or_", "xor", "neg", "pos", "invert", "lt", "le", "eq", "ne", "gt", "ge"),
         *("not_", "abs", "index", "concat"),
     )
+)
+COMPARISONS = frozenset(
+    id(getattr(operator, name)) for name in ("lt", "le", "eq", "ne", "gt", "ge")
 )
 IN_PLACE = {
     id(getattr(operator, name)): getattr(operator, name)

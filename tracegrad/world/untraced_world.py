@@ -14,6 +14,7 @@ import numpy as np
 
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
+from tracegrad.machine import natives
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.jax_updates import Updates, beside
@@ -258,6 +259,7 @@ _MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple, FunctionType, partial})
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,
     id(operator.is_not): are_one,
+    id(natives.is_item): are_one,
     id(id): identity_of,
     id(type): class_of_tensor,
     id(getattr): attribute_of_tensor,
