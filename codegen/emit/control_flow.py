@@ -264,7 +264,7 @@ class FunctionEmitter(Emitter):
         """
         fragment = self._take(branch.operand).fragment
         if len(branch.outcomes) > 2 and not fragment.text.isidentifier():
-            name = self.names.wish(branch.origin.name or "look")
+            name = self._named(branch.origin.name or "look")
             self._statement([f"{name} = {fragment.text}"], branch.origin)
             fragment = Fragment(name)
         arms = self._arms(branch, to)
@@ -612,7 +612,7 @@ class FunctionEmitter(Emitter):
         turns.sunk = sunk[0] if sunk else None
         turns.beyond = tuple(label for label in self.held if label in beyond)
         if len(turns.beyond) > 1:
-            turns.flag = self.names.wish("leave")
+            turns.flag = self._named("leave")
 
     def _merge(self, turns: Turns, ended: Block | None, leaving: Sequence[Block]) -> None:
         """Finds what leaves a loop to do the same as what follows its last turn."""

@@ -222,7 +222,7 @@ class FunctionalEmitter(FunctionEmitter):
     ) -> None:
         """Functions of no arguments for the blocks, and a call of the one that a test names."""
         origin = node.origin
-        names = [self.names.wish(stem) for stem in stems]
+        names = [self._name_of_function(stem) for stem in stems]
         for block, name in zip(blocks, names, strict=True):
             self._apart()
             self._statement([f"def {name}():"], origin)
@@ -230,7 +230,9 @@ class FunctionalEmitter(FunctionEmitter):
             self.outside = self._read_from_around(block, ())
             if not begin.startswith("return"):  # the function of an arm gives those of its own
                 self.checks = []
-            self._arm(block, to)
+            state = self._state().fork()
+            state.names.nest()
+            self._arm(block, to, state)
             self.outside, self.checks = around, checks
         self.writer.line()
         function = "cond" if len(names) == 2 else "switch"
@@ -253,6 +255,10 @@ class FunctionalEmitter(FunctionEmitter):
             if self.left.get(value, 0) <= 0:
                 self.names.rest(name)
 
+    def _name_of_function(self, stem: str) -> str:
+        """A name that no variable has, at rest or not: the call of the function may read it."""
+        return self.names.wish(stem, lambda name: name in self.owner)
+
     def _apart(self) -> None:
         last = self.writer.lines[-1]
         if last and not last.endswith(":"):
@@ -266,10 +272,10 @@ class FunctionalEmitter(FunctionEmitter):
             raise CodegenError("an arm that returns where others meet has no form in JAX")
         for parameter in join.parameters:
             given = self.graph.given[parameter][0]
-            name = self.names.wish(self._stem(parameter, given), self._waits(frozenset()))
+            name = self._named(self._stem(parameter, given), self._waits(frozenset()))
             self.places[parameter] = name
         if any(isinstance(node, Check) for node in walk(join.body.nodes)):
-            self.sound[join.label] = self.names.wish("sound")
+            self.sound[join.label] = self._named("sound")
         before, around = self._state(), self.outside
         if self._handed(join.label):
             self.joining[join.label] = self.writer.depth
@@ -357,7 +363,7 @@ class FunctionalEmitter(FunctionEmitter):
                 if instance.of(loop.after, block):
                     turn.merged[block] = instance.given
         if any(isinstance(node, Check) for node in self._nodes_of_turns(loop)):
-            turn.sound = self.names.wish("sound")
+            turn.sound = self._named("sound")
         return turn
 
     def _nodes_of_turns(self, loop: Loop) -> Iterator[Node]:
@@ -415,9 +421,9 @@ class FunctionalEmitter(FunctionEmitter):
         """Gives all that a turn carries on a variable, which it has behind the loop as well."""
         loop, held = turn.loop, self._waits(turn.reads)
         if loop.counter and (turn.leaving or not self._counts(loop)):
-            turn.number = self.names.wish(loop.counter.index.origin.name or "i", held)
+            turn.number = self._named(loop.counter.index.origin.name or "i", held)
         if turn.leaving:
-            turn.left = self.names.wish("left")
+            turn.left = self._named("left", held)
         places: dict[Value, str] = {}
         given = list(zip(loop.parameters, loop.arguments, shown, strict=True))
         for parameter, argument, text in given:  # first those that take a variable
@@ -441,7 +447,7 @@ class FunctionalEmitter(FunctionEmitter):
             if parameter.type.weak:
                 self.python_numbers.add(parameter)
         for value in turn.kept:
-            turn.kept[value] = self.names.wish(value.origin.name or "kept", held)
+            turn.kept[value] = self._named(value.origin.name or "kept", held)
 
     def _names(self, turn: Turn) -> list[str]:
         """The variables that a turn carries on."""
@@ -507,6 +513,7 @@ class FunctionalEmitter(FunctionEmitter):
     def _begin_turn(self, turn: Turn) -> None:
         loop = turn.loop
         self._resume(self._state().fork())
+        self.names.nest(self._names(turn))
         self.turns.append(turn)
         self.checks = [turn.sound] if turn.sound else []
         own = () if turn.leaving else loop.parameters
@@ -528,7 +535,7 @@ class FunctionalEmitter(FunctionEmitter):
         loop, counter = turn.loop, turn.loop.counter
         assert counter is not None
         start, stop = counted
-        name = self.names.wish("turn" if not loop.origin.section else "turn_back")
+        name = self._name_of_function("turn" if not loop.origin.section else "turn_back")
         self._begin_turn(turn)
         held = self._waits(turn.reads | {*carried})  # read in the turn or not
         index = self.names.wish(counter.index.origin.name or "i", held)
@@ -539,7 +546,7 @@ class FunctionalEmitter(FunctionEmitter):
         bounds, first = f"{start.text}, {stop.text}", ""
         parameter = index
         if counter.step != 1:
-            parameter = self.names.wish("k", held)
+            parameter = self._named("k", held)
             bounds, first = self._counted_up(start, stop, counter.step, parameter)
         given = carried[0] if len(carried) == 1 else "carry"
         self._function(turn, name, f"{parameter}, {given}", carried)
@@ -572,7 +579,7 @@ class FunctionalEmitter(FunctionEmitter):
     ) -> tuple[str, str]:
         """The functions that say whether a loop goes on, and what a turn does; their names."""
         loop, counter = turn.loop, turn.loop.counter
-        names = [self.names.wish(stem) for stem in ("going", "turn")]
+        names = [self._name_of_function(stem) for stem in ("going", "turn")]
         given = carried[0] if len(carried) == 1 else "carry"
         before, around = self._state(), self.outside
         test = None if turn.leaving or counter else self._test(loop)

@@ -18,6 +18,7 @@ from codegen.emit.statements import (
     Shown,
     filled_in,
     leaves_context,
+    names_of_outputs,
     operand_names,
     origin_of,
     stem_of,
@@ -115,7 +116,7 @@ class Emitter:
         self.over: set[Value] = set()  # values that took over an operand's memory
         self.pending: dict[Value, Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
-        self.wish = self._output_names()
+        self.wish = names_of_outputs(graph)
         self.of_turns = self._numbers_of_turns()
         self.read_counts: dict[Block, Mapping[Value, int]] = {}
         self.left = self._count_uses(graph.block)
@@ -172,13 +173,6 @@ class Emitter:
         self.read_counts[block] = left
         return left
 
-    def _output_names(self) -> dict[Value, str]:
-        wish: dict[Value, str] = {}
-        for end in ends(self.graph.block):
-            for output, name in zip(end.outputs, end.names, strict=False):
-                wish.setdefault(output, name)
-        return wish
-
     def _spelling(self, call: Call) -> Spelling:
         found = self.spellings.get(call)
         if found is None:
@@ -218,7 +212,7 @@ class Emitter:
         shown = self._take(check.operand)
         test, where = condition(check, shown.fragment, self.target)
         if self.target.checks_returned:
-            name = self.names.wish("look")
+            name = self._named("look")
             self._statement([f"{name} = {test}"], check.origin)
             self.checks.append(name)
             return
@@ -365,7 +359,7 @@ class Emitter:
         held = self.owner.get(name)
         if self.waiting[name] or (held and self.left.get(held, 0) > 0):
             return False
-        return not any(
+        return not self.names.is_from_around(name) and not any(
             name in shown.reads and not shown.bound and self.left.get(value, 0) > 0
             for value, shown in self.shown.items()
         )
@@ -481,6 +475,7 @@ class Emitter:
     def _read(self, value: Value, left: int) -> None:
         """The value has been read, and will be as often as is `left`."""
         self.left[value] = left
+        self.names.read(self.shown[value].reads)
         if value in self.pending:
             self.waiting.subtract(self.pending.pop(value).reads)
         if value in self.of_turns:
@@ -495,7 +490,7 @@ class Emitter:
     def _expression(self, call: Call, spelling: Spelling) -> Shown:
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(call.results[0])
-            return Shown(*self.lengths.size(call.attribute("size")), False)
+            return Shown(*self._attribute(call.attribute("size")), False)
         holes, reads = self._holes(call, spelling)
         if call.results[0].type.weak or self._compares_numbers(call, spelling):
             self.python_numbers.add(call.results[0])
@@ -515,8 +510,7 @@ class Emitter:
         for name in spelling.variables:  # called as what they are part of
             of = self.shown[call.operands[0]]
             stem = of.fragment.text if of.bound else name
-            self.passing.append(self.names.wish(stem, self._waits(frozenset())))
-            self.owner.pop(self.passing[-1], None)  # which nobody asks for lengths any more
+            self.passing.append(self._named(stem, self._waits(frozenset())))
             holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
@@ -617,8 +611,11 @@ class Emitter:
 
     def _attribute(self, value: Any) -> tuple[Fragment, frozenset[str]]:
         match value:
-            case Size():
-                return self.lengths.size(value)
+            case Size() | tuple():
+                size = self.lengths.size
+                shown = self.lengths.shape(value) if isinstance(value, tuple) else size(value)
+                self.names.read(shown[1])
+                return shown
             case Foreign():
                 return Fragment(self.foreign[value]), frozenset()
             case Graph():
@@ -628,8 +625,6 @@ class Emitter:
                 return Fragment(text), frozenset()
             case str():
                 return Fragment(quote(value)), frozenset()
-            case tuple():
-                return self.lengths.shape(value)
             case float() | complex():
                 return literal(value, self.target), frozenset()
         return Fragment(repr(value), UNARY if repr(value).startswith("-") else ATOM), frozenset()
@@ -639,7 +634,8 @@ class Emitter:
         for value in self.graph.inputs:
             if value.type.shape and value in self.shown and value not in self.paths.absent:
                 yield value, self.shown[value].fragment.text
-        for name, value in self.owner.items():
+        for name in self.names.own_first(self.owner):
+            value = self.owner[name]
             there = value not in self.paths.absent and not self._is_list(value)
             if value.type.shape and there and not name.startswith("{"):
                 yield value, name
@@ -672,12 +668,19 @@ class Emitter:
         self.owner.pop(name, None)
         self.owner[name] = value
         self.variable[value] = name
+        self.names.give(name)
         self.bound.append((len(self.writer.lines), name, value))
         if self.left.get(value, 0) > 0:
             self.names.wake(name)
         else:
             self.names.rest(name)
         self.shown[value] = Shown(Fragment(name), shares | {name}, True)
+
+    def _named(self, stem: str, held: Callable[[str], bool] = lambda name: False) -> str:
+        """A name of what is no value; nobody asks what it held before for lengths any more."""
+        name = self.names.wish(stem, held)
+        self.owner.pop(name, None)
+        return name
 
     def _name(
         self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]

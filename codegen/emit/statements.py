@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Loop, Origin, Value, walk
+from codegen.ir import Call, Graph, Loop, Origin, Value, ends, walk
 from codegen.passes.fuse import COMPILED
 from codegen.spelling import Fragment
 
@@ -35,6 +35,15 @@ def is_machine_code(call: Call) -> bool:
     body = body_of(call)
     loops = body is not None and isinstance(body.nodes[-1], Loop)
     return loops or call.op is COMPILED
+
+
+def names_of_outputs(graph: Graph) -> dict[Value, str]:
+    """What the ends of paths call the values that they return."""
+    found: dict[Value, str] = {}
+    for end in ends(graph.block):
+        for output, name in zip(end.outputs, end.names, strict=False):
+            found.setdefault(output, name)
+    return found
 
 
 def stem_of(call: Call, result: Value) -> str:

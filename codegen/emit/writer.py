@@ -6,7 +6,8 @@ import builtins
 import keyword
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -16,6 +17,18 @@ from codegen.emit.line_breaking import split
 WIDTH = 88
 Mark = TypeVar("Mark")
 _TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+
+
+@dataclass(eq=False)
+class Scope:
+    """A function inside of another: the names it gives to values, and those it `reads` from around.
+
+    These are not given in it: a name that is assigned in a function is its own from the first line.
+    """
+
+    around: Scope | None
+    given: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
 
 
 class Names:
@@ -28,16 +41,47 @@ class Names:
     def __init__(self, reserved: Iterable[str]) -> None:
         self.reserved = set(reserved)
         self.used: set[str] = set()
+        self.scope: Scope | None = None  # none in a function that stands by itself
         self._resting: dict[str, list[int]] = {}  # numbers of resting names in order, by stem
         self._tried: dict[tuple[str, bool], int] = {}  # all up to this number were taken
 
     def fork(self) -> Names:
         """The names as they are now; what is given and put to rest from here on is its own."""
         inner = Names(())
-        inner.reserved, inner.used = self.reserved, set(self.used)
+        inner.reserved, inner.used, inner.scope = self.reserved, set(self.used), self.scope
         inner._resting = {stem: list(numbers) for stem, numbers in self._resting.items()}
         inner._tried = dict(self._tried)
         return inner
+
+    def nest(self, given: Iterable[str] = ()) -> None:
+        """From here on names are those of a function inside, which is `given` some."""
+        self.scope = Scope(self.scope, set(given))
+
+    def give(self, name: str) -> None:
+        """The function gives the name to a value."""
+        if self.scope is not None:
+            self.scope.given.add(name)
+
+    def read(self, names: Iterable[str]) -> None:
+        """The function reads these names: its own, or those of functions around it."""
+        if self.scope is None:
+            return
+        for name in names:
+            scope: Scope | None = self.scope
+            while scope is not None and name not in scope.given:
+                scope.reads.add(name)
+                scope = scope.around
+
+    def is_from_around(self, name: str) -> bool:
+        """Whether the function reads the name from around, and may not give it to a value."""
+        return self.scope is not None and name in self.scope.reads
+
+    def own_first(self, names: Collection[str]) -> Collection[str]:
+        """The names, those that the function gives before those from around it."""
+        if self.scope is None:
+            return names
+        given = self.scope.given
+        return sorted(names, key=lambda name: name not in given)
 
     def wish(
         self, stem: str, held: Callable[[str], bool] = lambda name: False, numbered: bool = False
@@ -52,6 +96,7 @@ class Names:
             for number in self._resting.get(stem, ())
             if number != (0 if numbered else 1)
             and (name := _numbered(stem, number)) not in self.reserved
+            and not self.is_from_around(name)
             and not held(name)
         )
         number = next(resting, None)
@@ -66,6 +111,7 @@ class Names:
             fresh += 1
         name = _numbered(stem, number)
         self.used.add(name)
+        self.give(name)
         self.wake(name)
         return name
 
