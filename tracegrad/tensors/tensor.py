@@ -77,6 +77,7 @@ from tracegrad.values.dispatch import (
     is_jax_array,
     is_number,
     is_scalar,
+    with_plain_numbers,
 )
 from tracegrad.values.pandas_columns import numbers_of
 
@@ -577,6 +578,8 @@ def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    if not KNOWN.issuperset(map(type, operands)):
+        operands = with_plain_numbers(operands)
     if not KNOWN.issuperset(map(type, operands)) and any(map(is_jax_array, operands)):
         numpy = STATE.trace is not None or STATE.standing
         operands = [wrap(x) if type(x) is DeviceArray else x for x in beside_jax(operands, numpy)]

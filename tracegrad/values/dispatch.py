@@ -17,6 +17,7 @@ import numpy as np
 
 from codegen.sizes import Dim, Sizes
 from codegen.types import BFLOAT16, ArrayType, weak_of
+from tracegrad.errors import DTypeError
 
 Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
 """``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
@@ -130,6 +131,31 @@ class Count(int):
 def is_number(x: Any) -> bool:
     """True for Python numbers (np.float64 is a subclass of float, but has a dtype of its own)."""
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
+
+
+def with_plain_numbers(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands with numbers of subclasses (`IntEnum`, ``class Degrees(float)``) as plain ones.
+
+    Beside arrays NumPy takes them for an int64 or a float64 without axes, Python for its numbers.
+    """
+    own = [is_number(x) and type(x) not in NUMBERS for x in operands]
+    if not any(own) or any(map(is_jax_array, operands)):
+        return operands
+    beside = any(isinstance(x, list | tuple) or not is_weak(x) for x in operands)
+    return [_plain(x, beside) if found else x for x, found in zip(operands, own, strict=True)]
+
+
+def _plain(x: Any, beside_arrays: bool) -> Any:
+    if not beside_arrays:  # no method of the class is asked
+        return next(kind for kind in (int, float, complex) if isinstance(x, kind)).__pos__(x)
+    found = np.asarray(x)[()]
+    if not isinstance(found, np.generic):
+        raise DTypeError(f"{x!r} of class {type(x).__name__}: no dtype of NumPy's holds it")
+    return found
+
+
+NUMBERS = frozenset({bool, int, float, complex, Count})
+"""Types of numbers that take the dtype of what they meet."""
 
 
 def is_scalar(array: Any) -> bool:

@@ -25,7 +25,7 @@ from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.sums_and_extremes import all as all_of
 from tracegrad.ops.special_cotangents import ZERO
 from tracegrad.ops.type_rules import operator, ufunc_dtype
-from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, type_of
+from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, type_of, with_plain_numbers
 
 
 def _power_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -157,6 +157,7 @@ def raised(x: Any, exponent: Any) -> Any:
     Where Python itself has an error (``1e200**2.0``) or a complex number (``(-8.0) ** 0.5``), the
     number is inf or NaN, as that of an array is.
     """
+    x, exponent = with_plain_numbers((x, exponent))
     fixed = _is_constant(exponent)
     array = getattr(x, "_array", x)
     if fixed and type(array) is np.ndarray and array.dtype.kind in "fc":  # the usual case
