@@ -8,6 +8,7 @@ the type that NumPy's own results have, for Python floats, NumPy scalars and 0-d
 from __future__ import annotations
 
 import copy
+import operator
 import warnings
 from itertools import combinations, product
 from types import SimpleNamespace
@@ -222,3 +223,38 @@ def test_results_by_jax_are(text):
 def test_a_result_can_be_a_key():
     found = tg.compile(lambda a: np.power(a, 2))(1.5)
     assert {found: 1}[2.25] == 1 and isinstance(found, float)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1)])
+@pytest.mark.parametrize("name", ["t", "(t, 0)", "(0, t)", "(slice(None), t)", "(..., t)"])
+def test_one_element_keeps_its_axes_as_an_index(name, shape):
+    """NumPy takes what has ``__index__`` for an int: one element that has axes has none."""
+    plain = np.arange(6.0).reshape(2, 3)
+    places = np.ones(shape, int)
+    expected = plain[eval(name, {"t": places})]
+    found = plain[eval(name, {"t": tg.tensor(places)})]
+    assert np.array_equal(found, expected) and found.shape == expected.shape
+    written, by_array = plain.copy(), plain.copy()
+    written[eval(name, {"t": tg.tensor(places)})] = 9.0
+    by_array[eval(name, {"t": places})] = 9.0
+    assert np.array_equal(written, by_array)
+
+
+@pytest.mark.parametrize("use", [range, lambda t: [1, 2][t], lambda t: "ab"[:t], operator.index])
+def test_one_element_that_has_axes_is_no_int(use):
+    for places in (np.array([1]), tg.tensor([1])):
+        with pytest.raises(TypeError, match="only integer scalar arrays can be converted"):
+            use(places)
+    use(tg.tensor(1))
+
+
+@pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "eager"])
+def test_a_batch_of_one_row_is_drawn(compiles, monkeypatch):
+    def f(x, n):
+        return x[tg.random.Generator(0).permutation(2)[:n]].sum(axis=0)
+
+    monkeypatch.setattr(tg.config, "compile", compiles)
+    x = np.arange(6.0).reshape(2, 3)
+    compiled = tg.compile(f)
+    for n in (1, 2, 1):
+        assert compiled(x, n).shape == f(x, n).shape == (3,)

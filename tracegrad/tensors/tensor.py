@@ -289,7 +289,7 @@ class Tensor:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
-        if self.ndim and behaves_as_array(self):  # one element is no number here
+        if self.ndim:  # NumPy would take it for an int, and drop its axes
             raise DTypeError("only integer scalar arrays can be converted to a scalar index")
         return int(self._look("int"))
 
