@@ -21,7 +21,7 @@ Axis = int | None
 
 
 class _Given:
-    """An argument that a call gave, with the tree of its axes; what has a default is no such."""
+    """An argument that a call gave, with the tree of its axes."""
 
     def __init__(self, axes: Any, named: bool = False) -> None:
         self.axes = axes
@@ -38,15 +38,14 @@ def with_axes(
 ) -> Arguments:
     """The arguments with the axis along which each leaf holds examples, None where there is none.
 
-    Arguments that are passed by name have it first, defaults have none (and are not passed on).
-    Settings among arrays (strings, objects) are the same for all examples.
+    Arguments that are passed by name have it first. Settings among arrays (strings, objects) are
+    the same for all examples.
     """
     positional = _positional(in_axes, len(args), name)
     bound = signature.bind(
         *map(_Given, positional), **{key: _Given(0, named=True) for key in kwargs}
     )
-    bound.apply_defaults()
-    given: list[Any] = []
+    given: list[_Given] = []
     for key, value in bound.arguments.items():
         match signature.parameters[key].kind:
             case inspect.Parameter.VAR_POSITIONAL:
@@ -59,17 +58,15 @@ def with_axes(
     for i, (one, spec) in enumerate(zip(given, arguments.specs, strict=True)):
         leaves = [leaf for leaf in arguments.leaves if leaf.parameter == i]
         text = arguments.parameters[i]
-        tree = one.axes if isinstance(one, _Given) else None
-        found = spread(tree, spec, f"in_axes for {text}", text)
+        found = spread(one.axes, spec, f"in_axes for {text}", text)
         for leaf, axis in zip(leaves, found, strict=True):
-            carried = isinstance(one, _Given) and one.whole and _is_setting(leaf)
+            carried = one.whole and _is_setting(leaf)
             axes.append(None if carried else _checked(axis, leaf, arguments.text_of(leaf)))
     if all(axis is None for axis in axes):
         raise ArgumentError(
             f"vmap of {name}: no argument is mapped: in_axes must name an axis of one at least"
         )
-    defaults = frozenset(i for i, one in enumerate(given) if not isinstance(one, _Given))
-    return replace(arguments, axes=tuple(axes), defaults=defaults)
+    return replace(arguments, axes=tuple(axes))
 
 
 def _positional(in_axes: Any, count: int, name: str) -> list[Any]:

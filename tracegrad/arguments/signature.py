@@ -65,7 +65,6 @@ class Arguments:
     leaves: tuple[Leaf, ...]
     require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
     axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
-    defaults: frozenset[int] = frozenset()  # of a `vmap`: the parameters that were not given
 
     @property
     def key(self) -> Hashable:
@@ -97,6 +96,15 @@ class Arguments:
         )
         return replace(self, values=(), leaves=leaves)
 
+    def looked_at(self, given: int) -> frozenset[int]:
+        """The parameters that may hold something else by the next call that gives so many.
+
+        Those that are given, and those whose defaults are arrays or containers that can change.
+        """
+        arrays = {leaf.parameter for leaf in self.leaves if leaf.kind[0] == "array"}
+        changing = {i for i, spec in enumerate(self.specs) if _can_change(spec)}
+        return frozenset(range(given)) | arrays | changing
+
     def numbers_of(self, leaves: Iterable[Leaf]) -> list[int]:
         """Where leaves of these arguments stand among those that are traced."""
         places = {id(leaf): i for i, leaf in enumerate(x for x in self.leaves if x.traced)}
@@ -119,6 +127,12 @@ class Arguments:
             id(leaf): s if not leaf.path or taken.count(s) == 1 else w
             for leaf, s, w in zip(self.leaves, short, whole, strict=True)
         }
+
+
+def _can_change(spec: TreeSpec) -> bool:
+    """Whether something else can stand in a tree of this structure later."""
+    own = spec.type is not None and not issubclass(spec.type, tuple | type(None))
+    return own or any(map(_can_change, spec.children))
 
 
 def _empty(rows: Any) -> Any:
@@ -230,17 +244,24 @@ def bind(
     kwargs: Mapping[str, Any],
     static: frozenset[str] = frozenset(),
     unread: frozenset[str] = frozenset(),
+    defaults: bool = True,
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises TypeError as Python would.
 
     What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
-    that the function never reads.
+    that the function never reads. Without `defaults` there are only those that the call gives.
     """
     bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
+    if defaults:
+        bound.apply_defaults()
     given: list[tuple[str, Any, str | None]] = []
-    for name, value in bound.arguments.items():
-        match signature.parameters[name].kind:
+    behind = False  # one that is left out, so that it is passed by its name
+    for name, parameter in signature.parameters.items():
+        if name not in bound.arguments:
+            behind = True
+            continue
+        value = bound.arguments[name]
+        match parameter.kind:
             case inspect.Parameter.VAR_POSITIONAL:
                 given += [(f"{name}_{i}", item, None) for i, item in enumerate(value)]
             case inspect.Parameter.VAR_KEYWORD:
@@ -248,7 +269,7 @@ def bind(
             case inspect.Parameter.KEYWORD_ONLY:
                 given.append((name, value, name))
             case _:
-                given.append((name, value, None))
+                given.append((name, value, name if behind else None))
     parameters = identifiers([name for name, _, _ in given])
     values = tuple(value for _, value, _ in given)
     keywords = tuple(keyword for _, _, keyword in given)

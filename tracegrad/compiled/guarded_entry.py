@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -50,10 +50,11 @@ def entry_source(
 ) -> tuple[str, dict[str, Any]]:
     """The source of the entry for calls with `given` positional arguments, and what it refers to.
 
-    `values` are all the arguments of such a call: those that it did not give are defaults. All
-    variables have names of the entry's own: ``a0`` is the first argument, ``c0`` the first array
-    from outside. `run` is a function that takes the place of the program, under these further
-    `guards` of lengths; what it returns is returned as it is.
+    `values` are all the arguments of such a call: those that it did not give are defaults, which
+    are looked at as well where they can change. All variables have names of the entry's own:
+    ``a0`` is the first argument, ``c0`` the first array from outside. `run` is a function that
+    takes the place of the program, under these further `guards` of lengths; what it returns is
+    returned as it is.
     """
     arguments = version.arguments
     names: dict[str, Any] = {
@@ -72,8 +73,10 @@ def entry_source(
         lines += _unless(["not args"])
     for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
+    looked_at = arguments.looked_at(given)
     structure: list[str] = []
-    for name, spec in zip(parameters[:given], arguments.specs, strict=False):
+    for i in sorted(looked_at):
+        name, spec = parameters[i], arguments.specs[i]
         if _is_flat(spec):  # to unpack it tells the length
             structure.append(f"type({name}) is {spec.type.__name__}")  # type: ignore[union-attr]
         elif spec.type is not None:
@@ -83,7 +86,7 @@ def entry_source(
     loads: dict[int, list[tuple[str, str]]] = {}  # by parameter
     for i, leaf in enumerate(arguments.leaves):
         text = path_text(parameters[leaf.parameter], leaf.path, names)
-        leaves.append(f"leaf{i}" if leaf.path and leaf.parameter < given else text)
+        leaves.append(f"leaf{i}" if leaf.path and leaf.parameter in looked_at else text)
         if leaves[-1] != text:
             loads.setdefault(leaf.parameter, []).append((leaves[-1], text))
     unpacked: list[str] = []
@@ -96,7 +99,7 @@ def entry_source(
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
     lines += _shapes_of_lists(arguments, leaves, names)
-    conditions, of_arrays = _conditions(version, given, leaves, names)
+    conditions, of_arrays = _conditions(version, looked_at, leaves, names)
     known = _known_before(version, given, leaves, run)
     conditions += ["unchanged()"] if known else [*of_arrays, "unchanged()"]
     if version.grad_enabled is not None:
@@ -127,7 +130,7 @@ def entry_source(
     else:
         lines += _unless([*of_numbers, *of_captured])
     call = call.replace("{}", "program", 1)
-    lines += _lengths(version, guards, given, traced, captures)
+    lines += _lengths(version, guards, looked_at, traced, captures)
     lines += _unless(_layouts(version, traced, captures, names))
     if known:
         lines += [
@@ -200,7 +203,10 @@ def _known_before(
     if version.target != "jax" or not plain or layouts or tensors:
         return []
     pairs = zip(version.arguments.leaves, leaves, strict=True)
-    return [text for leaf, text in pairs if leaf.kind[0] == "array" and leaf.parameter < given]
+    arrays = [(leaf, text) for leaf, text in pairs if leaf.kind[0] == "array"]
+    if any(leaf.parameter >= given for leaf, _ in arrays):  # a default, which is of NumPy
+        return []
+    return [text for _, text in arrays]
 
 
 def _at_once(arrays: Sequence[str], call: str, narrow: bool) -> list[str]:
@@ -281,14 +287,14 @@ def _unless(conditions: Sequence[str]) -> list[str]:
 
 
 def _conditions(
-    version: Version, given: int, texts: Sequence[str], names: dict[str, Any]
+    version: Version, looked_at: Container[int], texts: Sequence[str], names: dict[str, Any]
 ) -> tuple[list[str], list[str]]:
     """What the leaves are, and of what kind and dtype arrays; lengths tell how many axes."""
     conditions: list[str] = []
     of_arrays: list[str] = []
     arrays: dict[str, list[str]] = {}  # by dtype
     for leaf, text in zip(version.arguments.leaves, texts, strict=True):
-        if leaf.parameter >= given or leaf.rows is not None:
+        if leaf.parameter not in looked_at or leaf.rows is not None:
             continue
         match leaf.kind:
             case ("array", str(dtype), _):
@@ -396,7 +402,7 @@ def _captured_conditions(
 def _lengths(
     version: Version,
     guards: Sequence[tuple[Any, Any]],
-    given: int,
+    looked_at: Container[int],
     traced: Sequence[str],
     captures: Sequence[str],
 ) -> list[str]:
@@ -412,7 +418,7 @@ def _lengths(
     arrays = [
         (name, int(leaf.kind[2]))  # type: ignore[call-overload]
         for name, leaf in zip(traced, leaves, strict=True)
-        if leaf.kind[0] == "array" and leaf.parameter < given and leaf.rows is None
+        if leaf.kind[0] == "array" and leaf.parameter in looked_at and leaf.rows is None
     ]
     arrays += [
         (name, captured.ndim)
@@ -444,7 +450,7 @@ def _lengths(
             shapes[name] = f"shape{i}"
     unpacked = {name for name, _ in arrays}
     for (name, axis), s in axes.items():
-        if name not in unpacked:  # a default, or an array that is held
+        if name not in unpacked:  # an array that is held
             texts[s] = f"{shapes[name]}[{axis}]"
     flat = _unless([" == ".join([*[f"{name}.ndim" for name in vectors], "1"])] if vectors else [])
     lines = [*flat, *_tried(lines)]

@@ -8,7 +8,7 @@ differentiated again is computed from the path's ops on Tensors, so that it has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 from codegen import ir
 from codegen.errors import CodegenError
 from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, ends, walk
+from codegen.load import load
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.arguments.argument_changes import overlapping
-from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
 from tracegrad.compiled.joint_graph import at_ends
@@ -43,7 +44,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import End, blocks, outcome_key
 from tracegrad.user_code.program_points import capture, label
 from tracegrad.values.dispatch import apply, is_jax_array, is_number
-from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.values.pytree import flatten, map_tree, path_text
 from tracegrad.world.effects import Replay, prepared_effects, prepared_stores
 
 _call = python_op("compiled", "CompiledBackward")
@@ -489,14 +490,18 @@ class Quick:
         self.run = entry(made.version, arguments.values, given, run, made.guards)
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
-        self.defaults = [leaf.value for _, leaf in leaves if leaf.parameter >= given]
+        self.defaults = _reader(arguments, [leaf for _, leaf in leaves if leaf.parameter >= given])
 
     def __call__(self, args: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """The result for arguments (as arrays) and their leaves (as they were given), or `MISS`."""
         made = self.made
         if len(leaves) <= max(self.given, default=-1):
             return MISS
-        inputs = [leaves[i] for i in self.given] + self.defaults
+        inputs = [leaves[i] for i in self.given]
+        try:
+            inputs += self.defaults()
+        except (LookupError, AttributeError, TypeError):  # they are of another structure by now
+            return MISS
         inputs += [captured.given() for captured in self.version.captured]
         wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if wanted != made.wanted:
@@ -508,6 +513,13 @@ class Quick:
                 raise
             return MISS
         return MISS if found is MISS else made.finish(found, inputs)
+
+
+def _reader(arguments: Arguments, leaves: Sequence[Leaf]) -> Callable[[], Sequence[Any]]:
+    """Reads leaves of the arguments as they are when it is called."""
+    names = {f"a{i}": value for i, value in enumerate(arguments.values)}
+    texts = [path_text(f"a{leaf.parameter}", leaf.path, names) for leaf in leaves]
+    return load(f"def read():\n    return [{', '.join(texts)}]\n", "read", names)
 
 
 class NotRecorded(Exception):

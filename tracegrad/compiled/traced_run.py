@@ -140,7 +140,9 @@ def run_traced(
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
-    world.tapes, world.arguments = bool(histories), frozenset(map(id, arguments.values))
+    world.tapes = bool(histories)
+    if not arguments.axes:  # else the function reads its defaults itself
+        world.arguments = frozenset(map(id, arguments.values))
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values, borrowed = iter(tensors), Borrowed()

@@ -35,8 +35,7 @@ def in_call(
 
     With a `count` only the first so many: tangents or vectors follow.
     """
-    pairs = enumerate(zip(arguments.keywords, values, strict=True))
-    named = [pair for i, pair in pairs if i not in arguments.defaults][:count]
+    named = list(zip(arguments.keywords, values, strict=True))[:count]
     args = tuple([value for keyword, value in named if keyword is None])
     return args, {keyword: value for keyword, value in named if keyword is not None}
 

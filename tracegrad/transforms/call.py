@@ -379,8 +379,9 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             self._defaults = defaults
             self._signature = self.__signature__ = self._signature_now()
         unread = self._transform.unread(self._function)
-        arguments = bind(self._signature, args, kwargs, self._static, unread)
-        if self._transform.kind != "vmap":
+        maps = self._transform.kind == "vmap"  # whose function reads its defaults itself
+        arguments = bind(self._signature, args, kwargs, self._static, unread, not maps)
+        if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
         return with_axes(arguments, *given)
