@@ -151,3 +151,39 @@ def test_constants_that_a_function_makes_are_on_the_device_once():
         found = f(x)
     assert_close(np.asarray(found), scaled(np.asarray(x)), 1e-6)
     assert type(f(np.asarray(x))) is np.ndarray
+
+
+def write_to_a_view_of_zeros(x):
+    y = np.zeros_like(x)
+    y.reshape(-1)[1] = x[0, 0]
+    return y[0, 1] * 2.0
+
+
+def write_to_a_view_of_a_copy(x):
+    y = x.copy()
+    y.ravel()[0] = 5.0
+    return (y * x).sum()
+
+
+def write_to_a_view_of_a_transpose(x):
+    y = (x + 1.0).T.reshape(-1)
+    y[1] = 2.5
+    return (y * x.ravel()).sum()
+
+
+VIEWS = [write_to_a_view_of_zeros, write_to_a_view_of_a_copy, write_to_a_view_of_a_transpose]
+
+
+@pytest.mark.parametrize("f", VIEWS, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_arrays_of_jax_lie_in_the_order_of_their_axes(f):
+    """Where a program stands for arrays in C order alone, it stands for those of JAX."""
+    x = np.array([[0.3, -0.4], [0.1, 0.5]])
+    with jax.enable_x64(True):
+        for given in (x, [x]):
+            compiled = tg.compile(f if given is x else lambda xs: f(xs[0]), backend="jax")
+            for place in (np.array, jnp.array, np.asfortranarray, jnp.array, np.array):
+                placed = place(x)
+                found = compiled(placed if given is x else [placed])
+                expected = f(placed if isinstance(placed, np.ndarray) else x)
+                assert_close(np.asarray(found), expected, 1e-12)

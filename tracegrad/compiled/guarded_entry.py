@@ -458,14 +458,18 @@ def _lengths(
     return [*lines, *_unless(others)]
 
 
-def _in_c_order(axes: int, texts: Iterable[tuple[Any, str]]) -> Iterator[str]:
-    """Arrays of so many axes or more are in C order; of arguments it is known what they are."""
+def _in_c_order(axes: int, texts: Iterable[tuple[Any, str]], target: str) -> Iterator[str]:
+    """Arrays of so many axes or more are in C order; of arguments it is known what they are.
+
+    Arguments of a program for JAX may be arrays of JAX, which have no strides.
+    """
     for kind, text in texts:
         match kind:
-            case ("array", _, int(ndim)):
-                if ndim >= axes:
-                    yield f"{text}.flags.c_contiguous"
-            case None:
+            case ("array", _, int(ndim)) if ndim < axes:
+                pass
+            case ("array", *_) if target == "numpy":
+                yield f"{text}.flags.c_contiguous"
+            case ("array", *_) | None:
                 yield f"in_c_order({text}, {axes})"
 
 
@@ -480,7 +484,7 @@ def _layouts(
         leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
         own = [(leaf.kind if leaf.rows is None else ()) for leaf in leaves]
         kinds = [*own, *([None] * len(captures))]
-        conditions += _in_c_order(axes, zip(kinds, every, strict=True))
+        conditions += _in_c_order(axes, zip(kinds, every, strict=True), version.target)
     for i in version.written:
         names["overlapping"] = overlapping
         others = ", ".join([*every[:i], *every[i + 1 :]])
