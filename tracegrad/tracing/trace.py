@@ -61,9 +61,10 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
 
 INSTEAD = {
-    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
-    'call it outside JAX first, with backend="jax" and values that go each way: then the branch is '
-    "one jax.lax.cond",
+    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or, "
+    "if no loop stands before or after the branch, call it outside JAX first, with "
+    'backend="jax" and values that go each way (in a loop: in one call): then the branch is one '
+    "jax.lax.cond",
     "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
     "is an array needs no int()",
     "float": "compute with the array itself, or pass the number as a static argument "
