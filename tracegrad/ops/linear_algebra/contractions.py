@@ -183,7 +183,8 @@ outer_of = define(
 
 def outer(a: Any, b: Any) -> Any:
     """All products of an element of `a` with one of `b`: a matrix."""
-    return outer_of(ravel(as_array(a)), ravel(as_array(b)))
+    vectors = [x if ndim_of(x) == 1 else ravel(x) for x in map(as_array, (a, b))]
+    return outer_of(*vectors)
 
 
 def kron(a: Any, b: Any) -> Any:

@@ -301,6 +301,8 @@ def laid_out(x: Any, order: str | None, copy: bool | None) -> Any:
         raise ArgumentError(f'order={order!r}: must be "C", "F", "A" or "K"')
     if order == "K" or not ndim_of(x):
         return copy_of(x) if copy else x
+    if copy and order == "C":
+        return TABLE["copy_in_order"](x)
     found = in_order(x, order=order)
     if copy:
         return apart_from(found)
