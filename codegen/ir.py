@@ -20,7 +20,7 @@ from functools import cached_property, wraps
 from typing import Any, Self, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
-from codegen.sizes import Dim, Size, Sizes, symbols
+from codegen.sizes import CountedLength, Dim, Size, Sizes, symbols
 from codegen.spelling import Spelling, SpellingOf
 from codegen.types import LIST, ArrayType
 
@@ -277,13 +277,15 @@ class Branch:
 class Counter:
     """What counts the turns of a loop: `index` is each of ``range(start, stop, step)`` in turn.
 
-    `index`, `start` and `stop` are numbers of Python (their type is weak); `step` is not 0.
+    `index`, `start` and `stop` are numbers of Python (their type is weak); `step` is not 0. Where
+    arrays of a turn have a length that its number decides (``x[:i]``), `length` says which.
     """
 
     index: Value
     start: Value
     stop: Value
     step: int = 1
+    length: CountedLength | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -449,7 +451,7 @@ def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
                 inner = tuple([renamed(b, new) for b in blocks])
                 if counter is not None:
                     index, start, stop = of((counter.index, counter.start, counter.stop))
-                    counter = Counter(index, start, stop, counter.step)
+                    counter = replace(counter, index=index, start=start, stop=stop)
                 nodes.append(
                     replace(
                         node,

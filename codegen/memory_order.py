@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegen.ir import Call, Graph, Trait, Value, dims_of, walk
-from codegen.spelling import Slot, Subscript
+from codegen.spelling import Slot, Subscript, Window
 
 
 @dataclass
@@ -93,9 +93,8 @@ def _is_one_part(call: Call) -> bool:
     if not isinstance(index, Subscript):
         return True
     *first, last = index.items or (slice(None),)
-    step = last.step if isinstance(last, slice) else None
-    return all(type(item) is int for item in first) and (
-        type(last) is int
-        or (isinstance(last, slice) and step in (None, 1))
-        or (isinstance(last, Slot) and not first)
-    )
+    numbers = (int, Slot) if call.memory is Trait.VIEW else (int,)  # of a view no slot is an array
+    if isinstance(last, slice | Window):
+        return last.step in (None, 1) and all(isinstance(item, numbers) for item in first)
+    one = isinstance(last, numbers) or (isinstance(last, Slot) and not first)
+    return one and all(isinstance(item, numbers) for item in first)

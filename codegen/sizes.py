@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
 
@@ -87,6 +87,21 @@ class Size:
 
 
 Dim: TypeAlias = "int | Size"
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLength:
+    """A length that the number of a turn tells: the symbol is ``times * number + plus``."""
+
+    symbol: str
+    times: int = 1
+    plus: Dim = 0
+
+    def of(self, number: int, known: Mapping[str, int]) -> int:
+        """What the symbol is in a turn; `known` are the other symbols."""
+        plus = substitute(self.plus, known)
+        assert isinstance(plus, int)
+        return self.times * number + plus
 
 
 NO_TEXTS: Mapping[str, str] = {}
@@ -433,6 +448,7 @@ class Sizes:
         self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
         self._resolved: dict[Size, Dim] = {}  # until more is known
         self.data: dict[str, Callable[[int], None]] = {}
+        self.counters: dict[str, Any] = {}  # symbols that are the number of a turn, with that
 
     def copy(self) -> Sizes:
         """What is believed so far, to be added to on its own."""
@@ -443,6 +459,7 @@ class Sizes:
         other._next = self._next
         other._readers = {name: set(readers) for name, readers in self._readers.items()}
         other.data = dict(self.data)
+        other.counters = dict(self.counters)
         return other
 
     def new(self, value: int, look: Callable[[int], None] | None = None) -> Size:
@@ -540,7 +557,7 @@ class Sizes:
         return dim == 1 or (symbols(dim) <= self.seen.keys() and self.value(dim) == 1)
 
     def _assume(self, a: Dim, b: Dim) -> None:
-        a, b = self.resolve(a), self.resolve(b)
+        a, b = self._without_counters(self.resolve(a), self.resolve(b))
         if a == b:
             return
         for name in sorted((symbols(a) | symbols(b)) & self.data.keys()):
@@ -568,6 +585,21 @@ class Sizes:
         self.guards.append((a, b))
         self._keep(a, b)
 
+    def counts(self, dim: Dim) -> bool:
+        """Whether a length depends on the number of a turn."""
+        return not self.counters.keys().isdisjoint(symbols(dim))
+
+    def _without_counters(self, a: Dim, b: Dim) -> tuple[Dim, Dim]:
+        """Equal lengths without what turns count, where both depend on it alike."""
+        if not (self.counts(a) or self.counts(b)):
+            return a, b
+        left = add(a, mul((-1, b)))
+        if isinstance(left, int) or self.counts(left):
+            return a, b
+        more = {atoms: factor for atoms, factor in left.terms if factor > 0}
+        less = {atoms: -factor for atoms, factor in left.terms if factor < 0}
+        return _canonical(more), _canonical(less)
+
     def _keep(self, a: Dim, b: Dim) -> None:
         """Of two lengths that no symbol's value makes equal, the simpler stands for the other."""
         pairs = [(a, b), *self.unsolved.items()]
@@ -588,6 +620,12 @@ class Sizes:
                 del self.unsolved[composed]
                 self._learn(*solution)
                 return
+
+    def settle(self, name: str, dim: Dim) -> None:
+        """The number of a turn is known: it is no length of its own any more."""
+        self.data.pop(name, None)
+        self.counters.pop(name, None)
+        self._learn(name, dim)
 
     def stand_for(self, composed: Dim, simple: Dim) -> None:
         """From here on the simple length stands for the composed one."""

@@ -405,9 +405,9 @@ class Subscript:
         """The same as an expression."""
         texts = []
         for window in self.windows:
-            backwards = window.is_backwards
-            text = arrays[window.stop if backwards else window.start]
-            texts.append(f"{text.at(SUM)} + 1" if backwards else text.text)
+            end = window.stop if window.is_backwards else window.start
+            text = Fragment("0") if end is None else arrays[end]
+            texts.append(f"{text.at(SUM)} + 1" if window.is_backwards else text.text)
         return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
 
     def render_tuple(self, arrays: tuple[Fragment, ...]) -> Fragment:
@@ -418,7 +418,8 @@ class Subscript:
                 case Slot(position):
                     texts.append(arrays[position].text)
                 case Window():
-                    texts.append(f"slice({', '.join(item.texts(arrays))})")
+                    ends = [text or "None" for text in item.texts(arrays)]
+                    texts.append(f"slice({', '.join(ends)})")
                 case slice(start=start, stop=stop, step=step):
                     given = (stop,) if start is None and step is None else (start, stop, step)
                     texts.append(f"slice({', '.join(map(repr, given))})")
@@ -440,8 +441,9 @@ def _resolved(item: object, arrays: tuple[object, ...]) -> object:
     match item:
         case Slot(position):
             return _number(arrays[position])
-        case Window(start, stop, step):
-            return slice(_number(arrays[start]), _number(arrays[stop]), step)
+        case Window():
+            start, stop = item.between([*map(_number, arrays)])
+            return slice(start, stop, item.step)
     return item
 
 
@@ -461,12 +463,25 @@ class Slot:
 class Window:
     """A slice in a `Subscript` between two operands, which are whole numbers.
 
-    It lies within its axis in every call, so that nothing is cut off at the ends.
+    It lies within its axis in every call, so that nothing is cut off at the ends. Without a start
+    it begins with the axis, without a stop it ends with it.
     """
 
-    start: int
-    stop: int
+    start: int | None
+    stop: int | None
     step: int | None = None
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The operands that it lies between."""
+        return tuple([end for end in (self.start, self.stop) if end is not None])
+
+    def between(self, numbers: Sequence[Any]) -> tuple[Any, Any]:
+        """Where it begins and ends, of what the operands are; None at an end of the axis."""
+        return (
+            None if self.start is None else numbers[self.start],
+            None if self.stop is None else numbers[self.stop],
+        )
 
     @property
     def is_backwards(self) -> bool:
@@ -475,16 +490,19 @@ class Window:
 
     def lowest(self, arrays: tuple[Any, ...]) -> Any:
         """The lowest place between the ends."""
-        return arrays[self.stop] + 1 if self.is_backwards else arrays[self.start]
+        if self.is_backwards and self.stop is not None:
+            return arrays[self.stop] + 1
+        return 0 if self.start is None else arrays[self.start]
 
     def texts(self, arrays: tuple[Fragment, ...]) -> list[str]:
         """The ends, and the step where there is one, as expressions."""
         step = [] if self.step is None else [str(self.step)]
-        return [arrays[self.start].text, arrays[self.stop].text, *step]
+        return ["" if end is None else end.text for end in self.between(arrays)] + step
 
     def moved(self, by: int) -> Window:
         """The same behind so many more operands."""
-        return Window(self.start + by, self.stop + by, self.step)
+        start, stop = (None if end is None else end + by for end in (self.start, self.stop))
+        return Window(start, stop, self.step)
 
     def __repr__(self) -> str:
         return f"Window({self.start}, {self.stop}, {self.step})"

@@ -67,7 +67,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.keys import type_key
-from codegen.sizes import Settled, Size, Sizes
+from codegen.sizes import CountedLength, Settled, Size, Sizes
 from codegen.spelling import Slot, Subscript, Window
 from codegen.types import DTYPES, KINDS, ArrayType, weak
 
@@ -179,6 +179,8 @@ class _Writer:
             words.append(
                 f"for {self.define(counter.index, 'index')} in range({ends}, {counter.step})"
             )
+        if counter and (told := counter.length):
+            words.append(f"where {told.symbol} = {told.times} * index + {sizes.resolve(told.plus)}")
         label = self.labels[loop.label] = f"L{len(self.labels) + 1}"
         return " ".join(word for word in (*words, "as", label) if word)
 
@@ -236,7 +238,8 @@ _NAME_OR_STRING = re.compile(rf"{_STRING}|%([\w~.]+)")
 _CHECK = re.compile(r"check %([\w~.]+) (\w+) (.+)$")
 _BRANCH = re.compile(r"branch %([\w~.]+) (\w+)$")
 _LOOP = re.compile(
-    r"loop (.*?)(?:for %([\w~.]+) in range\(%([\w~.]+), %([\w~.]+), (-?\d+)\) )?as (\w+)$"
+    r"loop (.*?)(?:for %([\w~.]+) in range\(%([\w~.]+), %([\w~.]+), (-?\d+)\) "
+    r"(?:where (\w+) = (-?\d+) \* index \+ (.+) )?)?as (\w+)$"
 )
 _JOIN = re.compile(r"join (.*?)as (\w+)$")
 _MADE = re.compile(r"%([\w~.]+): (\w+)(\[[^\]]*\])?(?:, | $)")
@@ -335,14 +338,16 @@ class _Reader:
     def _loop(
         self, found: re.Match[str], values: dict[str, Value], origin: Origin, indent: str
     ) -> Loop:
-        given, index, start, stop, step, label = found.groups()
+        given, index, start, stop, step, told, times, plus, label = found.groups()
         self._begin(label)
         made, arguments = self._parameters(given, values, origin)
         inside = values | made
         counter = None
         if index is not None:
             ends = _known(values, start), _known(values, stop)
-            counter = Counter(self._named(index, weak("int"), origin), *ends, int(step))
+            length = told and CountedLength(told, int(times), _dim(plus))
+            index_value = self._named(index, weak("int"), origin)
+            counter = Counter(index_value, *ends, int(step), length or None)
         self.at += 1
         turn = {index: counter.index} if counter else {}
         blocks = [self._part("turn", inside | turn, indent)]
@@ -551,6 +556,10 @@ _CALLED: Mapping[str, Callable[..., Any]] = {
     "Window": Window,
     "complex": complex,
 }
+
+
+def _dim(text: str) -> Any:
+    return _evaluate(ast.parse(text, mode="eval").body)
 
 
 def _evaluate(node: ast.expr) -> Any:

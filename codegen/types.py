@@ -188,6 +188,10 @@ def _broadcast_dim(sizes: Sizes, a: Dim, b: Dim, shapes: Sequence[tuple[Dim, ...
         return b
     if b == 1 and isinstance(b, int):
         return a
+    for one, other in ((a, b), (b, a)):
+        if sizes.counts(other) and not sizes.counts(one) and sizes.is_one(one):
+            sizes.fix(one)  # that the number of a turn is 1 as well says nothing
+            return other
     if sizes.same(a, b):
         return a
     for one, other in ((a, b), (b, a)):

@@ -2333,6 +2333,140 @@ def _cholesky_in_jax(np):
     return loss
 
 
+def _substitution_in_jax(np):
+    def loss(a, b):
+        u = np.triu(a) + 4.0 * np.eye(len(b))
+        return np.sum(np.linalg.solve(u, b) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=12: (draw(n, n), draw(n)), dict(n=17), dict(n=3), reference=_substitution_in_jax
+)
+def back_substitution(np):
+    """Slices up to the end of an axis get longer with each turn; the first one is empty."""
+
+    def loss(a, b):
+        n = len(b)
+        u, x = np.triu(a) + 4.0 * np.eye(n), np.zeros_like(b)
+        for i in range(n - 1, -1, -1):
+            x[i] = (b[i] - u[i, i + 1 :] @ x[i + 1 :]) / u[i, i]
+        return np.sum(x**2)
+
+    return loss
+
+
+def _cholesky_of_rows_in_jax(np):
+    def loss(a):
+        low = np.linalg.cholesky(a @ a.T + np.eye(len(a)))
+        return np.sum(np.log(np.diag(low))) + np.sum(low[-1] ** 3)
+
+    return loss
+
+
+@program(
+    lambda draw, n=12: (draw(n, n),), dict(n=16), dict(n=3), reference=_cholesky_of_rows_in_jax
+)
+def cholesky_of_rows(np):
+    """Products of the first elements of rows that the turns write, one by one."""
+
+    def loss(a):
+        n = len(a)
+        a = a @ a.T + np.eye(n)
+        low = np.zeros_like(a)
+        for i in range(n):
+            for j in range(i):
+                low[i, j] = (a[i, j] - low[i, :j] @ low[j, :j]) / low[j, j]
+            low[i, i] = np.sqrt(a[i, i] - np.sum(low[i, :i] ** 2))
+        return np.sum(np.log(np.diag(low))) + np.sum(low[-1] ** 3)
+
+    return loss
+
+
+def _elimination_in_jax(np):
+    def loss(a, b):
+        a = a @ a.T + np.eye(len(b))
+        return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1]
+
+    return loss
+
+
+@program(
+    lambda draw, n=11: (draw(n, n), draw(n)), dict(n=14), dict(n=3), reference=_elimination_in_jax
+)
+def gauss_elimination(np):
+    """Turns write to a part of a matrix that gets smaller, others read parts that get longer."""
+
+    def loss(a, b):
+        n = len(b)
+        a, b, x = a @ a.T + np.eye(n), b.copy(), np.zeros_like(b)
+        for k in range(n - 1):
+            factors = a[k + 1 :, k] / a[k, k]
+            a[k + 1 :, k:] -= np.outer(factors, a[k, k:])
+            b[k + 1 :] -= factors * b[k]
+        for k in range(n - 1, -1, -1):
+            x[k] = (b[k] - a[k, k + 1 :] @ x[k + 1 :]) / a[k, k]
+        return np.sum(x**2) + np.sum(np.log(np.diag(a)))
+
+    return loss
+
+
+def _gram_schmidt_in_jax(np):
+    def loss(a):
+        r = np.abs(np.linalg.qr(a + 3.0 * np.eye(len(a)))[1])
+        return np.sum(np.log(np.diag(r))) + np.sum(r**3)
+
+    return loss
+
+
+@program(lambda draw, n=10: (draw(n, n),), dict(n=13), dict(n=3), reference=_gram_schmidt_in_jax)
+def gram_schmidt(np):
+    """The columns behind that of a turn are written to, all at once."""
+
+    def loss(a):
+        n = len(a)
+        q, r = a + 3.0 * np.eye(n), np.zeros_like(a)
+        for k in range(n):
+            r[k, k] = np.sqrt(q[:, k] @ q[:, k])
+            q[:, k] = q[:, k] / r[k, k]
+            r[k, k + 1 :] = q[:, k] @ q[:, k + 1 :]
+            q[:, k + 1 :] -= np.outer(q[:, k], r[k, k + 1 :])
+        r = np.abs(r)
+        return np.sum(np.log(np.diag(r))) + np.sum(r**3)
+
+    return loss
+
+
+def _attention_in_jax(np):
+    def loss(q, k, v):
+        scores = q @ k.T
+        scores = np.where(np.tril(np.ones_like(scores)) > 0, scores, -np.inf)
+        weights = np.exp(scores - np.max(scores, axis=1, keepdims=True))
+        return np.sum((weights / np.sum(weights, axis=1, keepdims=True) @ v) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=12: (draw(n, 3), draw(n, 3), draw(n, 2)),
+    *(dict(n=19), dict(n=4)),
+    reference=_attention_in_jax,
+)
+def causal_attention(np):
+    """Each turn attends to the rows up to its own: matrices that get longer."""
+
+    def loss(q, k, v):
+        out = np.zeros_like(v)
+        for t in range(len(q)):
+            scores = k[: t + 1] @ q[t]
+            weights = np.exp(scores - np.max(scores))
+            out[t] = (weights / np.sum(weights)) @ v[: t + 1]
+        return np.sum(out**2)
+
+    return loss
+
+
 @program(lambda draw, n=12: (draw(n, n),), dict(n=15), dict(n=2), reference=_cholesky_in_jax)
 def cholesky_by_hand(np):
     """Inner ranges that depend on outer counters: none, one or many turns."""

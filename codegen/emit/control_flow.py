@@ -37,7 +37,8 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fuse import LARGE, Tiled
-from codegen.spelling import ATOM, COMPARE, Fragment
+from codegen.sizes import CountedLength
+from codegen.spelling import ATOM, COMPARE, PRODUCT, SUM, Fragment
 from codegen.types import kind
 
 
@@ -405,6 +406,8 @@ class FunctionEmitter(Emitter):
         self.writer.inside("")
         self.writer.depth -= 1
         self.around.pop()
+        if loop.counter and loop.counter.length:
+            self.lengths.given.pop(loop.counter.length.symbol, None)
         if loop.counter:
             ended = loop.after or Unseen((), origin=loop.origin), before
         return self._follow(turns, ended, to)
@@ -420,12 +423,25 @@ class FunctionEmitter(Emitter):
             line = f"for {name} in {counted}:"
             self._own(index, name)
             self.python_numbers.add(index)
+            if (told := loop.counter.length) is not None:
+                self.lengths.given[told.symbol] = self._length_told(told, name)
         origin = loop.origin
         last = loop.turn.nodes[-1] if loop.turn.nodes else None
         if isinstance(last, Branch) and not loop.counter:
             origin = last.origin if last.origin.line else origin
         self._statement([line], origin)
         self.writer.inside("")
+
+    def _length_told(self, told: CountedLength, name: str) -> Fragment:
+        """The length that the number of a turn tells."""
+        factor = abs(told.times)
+        times = Fragment(name) if factor == 1 else Fragment(f"{factor} * {name}", PRODUCT)
+        if told.times > 0 and told.plus == 0:
+            return times
+        plus = self.lengths.size(told.plus)[0]
+        if told.times > 0:
+            return Fragment(f"{times.text} + {plus.at(PRODUCT)}", SUM)
+        return Fragment(f"{plus.at(SUM)} - {times.text}", SUM)
 
     def _range(self, loop: Loop) -> tuple[str, frozenset[str]]:
         """What the index runs through, and the variables that its source reads."""

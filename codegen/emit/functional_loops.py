@@ -111,7 +111,7 @@ class FunctionalEmitter(FunctionEmitter):
         name, frame = self.graph.name, self.graph.frame
         whole, most = self.names.wish(f"{name}_within"), self.names.wish("most_turns")
         self.names.reserved |= {whole, most}
-        self.lengths.given[room.length] = most
+        self.lengths.given[room.length] = Fragment(most)
         keywords = (*frame.captures, most)
         self.graph = self.graph.replace(name=whole, frame=replace(frame, captures=keywords))
         self.most = most

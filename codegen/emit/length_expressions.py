@@ -26,7 +26,7 @@ class Lengths:
         self.sizes = sizes
         self.arrays = arrays
         self.item = item  # writes what stands in a tuple of lengths
-        self.given: dict[str, str] = {}  # symbols that are variables of the program
+        self.given: dict[str, Fragment] = {}  # symbols that variables of the program tell
         self._products: dict[tuple[Dim, ...], Dim] = {}
 
     def shape(self, dims: tuple[Any, ...]) -> Shown:
@@ -82,7 +82,7 @@ class Lengths:
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""
         if isinstance(atom, str) and atom in self.given:
-            return Fragment(self.given[atom]), frozenset()
+            return self.given[atom], frozenset()
         whole = sz.symbol(atom) if isinstance(atom, str) else sz.size_of(atom)
         for value, name in self.arrays():
             for axis, dim in enumerate(dims_of(self.sizes, value.type)):

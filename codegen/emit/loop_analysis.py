@@ -24,9 +24,11 @@ from codegen.ir import (
     Trait,
     Value,
     inner_blocks,
+    symbols_printed,
     walk,
 )
 from codegen.keys import attributes_key
+from codegen.sizes import Sizes
 from codegen.spelling import SUM, Fragment
 
 
@@ -238,6 +240,14 @@ def in_order(moves: Sequence[Move]) -> Iterator[list[Move]]:
             return
         yield [first]
         left.remove(first)
+
+
+def numbers_as_lengths(node: Node, sizes: Sizes) -> Iterator[Value]:
+    """The counter of a loop, once for each place in its turns where its number is a length."""
+    if isinstance(node, Loop) and node.counter and (told := node.counter.length):
+        for inner in walk(node.turn.nodes):
+            if told.symbol in symbols_printed(inner, sizes):
+                yield node.counter.index
 
 
 def range_text(start: Fragment, stop: Fragment, step: int, backwards: bool = True) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from codegen.emit.length_expressions import Lengths, anchors
-from codegen.emit.loop_analysis import Paths
+from codegen.emit.loop_analysis import Paths, numbers_as_lengths
 from codegen.emit.statements import (
     Shown,
     filled_in,
@@ -159,6 +159,8 @@ class Emitter:
             for value, count in counts.items():
                 left[value] = left.get(value, 0) + count
         for node in block.nodes:
+            for index in numbers_as_lengths(node, self.graph.sizes):
+                left[index] = left.get(index, 0) + 1
             times = [1] * len(node.operands)
             if isinstance(node, Call):
                 uses = self._spelling(node).uses

@@ -340,7 +340,7 @@ def test_the_page_tells_what_the_code_does(key):
 
 def test_warnings_that_no_page_can_raise_have_the_text_of_the_code(monkeypatch):
     slow, missing = (sections()[key] for key in ("SlowCompileWarning", "NoKernelsWarning"))
-    assert explain.why_slow("simulate", 2.4, []) in slow
+    assert explain.why_slow("simulate", 2.4, [], "numpy") in slow
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.warns(errors.NoKernelsWarning) as told:
         assert numba.numba.__wrapped__() is None

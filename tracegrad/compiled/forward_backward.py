@@ -22,7 +22,7 @@ def forward_part(version: Version, function: Any, transform: Transform) -> Graph
         template = "{0}" if len(outputs) == 1 else None
         return Block((), outputs, template, ("value",), end.origin)
 
-    block = blocks(version.tree.root, close)
+    block = blocks(version.tree, close)
     face = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
     first = title(function, transform, version.arguments, "forward")
     about = "\n".join([first, *graph.about.splitlines()[1:]])
@@ -49,7 +49,7 @@ def backward_part(version: Version, function: Any, transform: Transform) -> Grap
         template = "{0}" if len(targets) == 1 else None
         return Block(joint.nodes[len(before) :], joint.outputs, template, names, end.origin)
 
-    block = blocks(tree.root, close)
+    block = blocks(tree, close)
     face = replace(forward.frame, returns=block.returns, names=block.names, origin=block.origin)
     joint = forward.replace(frame=face).with_block(block)
     cut, _ = backward_graph(joint, forward, tuple(cotangents.values()))

@@ -22,7 +22,8 @@ from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.differentiation.forward_mode import with_tangents
 from tracegrad.differentiation.jacobians import with_jacobian, with_products
 from tracegrad.differentiation.joins import Unjoined, backwards_apart, joined_gradients
-from tracegrad.differentiation.loops.gradients import Unrollable, numbered_gradients
+from tracegrad.differentiation.loops.gradients import numbered_gradients
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returned_scalar
@@ -73,7 +74,7 @@ class Paths:
     def of_tree(tree: Tree) -> Paths:
         """Those that were traced."""
         ends = tuple(tree.ends)
-        return Paths(tree.inputs, ends, tree.loops, tree.joined, lambda c: blocks(tree.root, c))
+        return Paths(tree.inputs, ends, tree.loops, tree.joined, lambda c: blocks(tree, c))
 
     @staticmethod
     def of_graph(graph: Graph, result: Result, inputs: tuple[Value, ...], joined: bool) -> Paths:

@@ -339,7 +339,7 @@ class Recorded:
                 self.ways[self.numbers[-1]] = self._way(outputs, before)
             return Block((), outputs, None, (), end.origin)
 
-        block = blocks(version.tree.root, close)
+        block = blocks(version.tree, close)
         if version.tree.joined:
             block = self._meeting(block)
         block = self._returning(block)

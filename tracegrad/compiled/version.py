@@ -28,7 +28,7 @@ from tracegrad.compiled.program_header import empty_graph, takes_leaves
 from tracegrad.compiled.traced_run import Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
-from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import TraceError
 from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
@@ -540,7 +540,7 @@ def make_version(
         run.world.absorb(replaces.world)
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
-    forward = face.with_block(blocks(tree.root, lambda _, outputs, __: Block((), outputs)))
+    forward = face.with_block(blocks(tree, lambda _, outputs, __: Block((), outputs)))
     with timed(times, "differentiate"):
         paths = Paths.of_tree(tree)
         joint, results, built = joint_graph(paths, face, transform, arguments, wanted, target)
@@ -697,7 +697,7 @@ def _conditional(tree: Tree) -> bool:
         return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
 
     ends = list(tree.ends)
-    body = blocks(tree.root, lambda _, outputs, __: Block((), outputs))
+    body = blocks(tree, lambda _, outputs, __: Block((), outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
 

@@ -27,7 +27,7 @@ from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer
 from tracegrad.differentiation.joins import Unjoined
-from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.execution.pipeline import compile_graph, timed
 from tracegrad.tracing.outputs import Transform, check_wanted
 

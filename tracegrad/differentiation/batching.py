@@ -21,7 +21,6 @@ from codegen.ir import (
     Call,
     Check,
     Constant,
-    Counter,
     Graph,
     Join,
     Loop,
@@ -228,7 +227,7 @@ class Writer:
         counter = loop.counter
         if counter is not None:
             start, stop = (self._of(v).value.value for v in (counter.start, counter.stop))
-            counter = Counter(counter.index, start, stop, counter.step)
+            counter = replace(counter, start=start, stop=stop)
         self.stage.builder.append(
             replace(
                 loop, parameters=parameters, arguments=arguments, blocks=blocks, counter=counter

@@ -39,7 +39,7 @@ from codegen.ir import (
 )
 from codegen.types import LIST, kind
 from tracegrad.differentiation.joins import Unjoined
-from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import (
     contribution,
     in_dtype,

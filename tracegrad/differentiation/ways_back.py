@@ -42,7 +42,7 @@ from tracegrad.differentiation.joined_cotangents import (
     Told,
     Zeros,
 )
-from tracegrad.differentiation.loops.list_reads import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import Places, Reverse
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart

@@ -55,8 +55,10 @@ class Turns:
             self.range = range(values[counter.start], values[counter.stop], counter.step)
         self.numbers = None if counter is None else iter(self.range)
 
-    def begin(self, values: dict[Value, Any], arguments: Sequence[Value]) -> Block:
-        """The block that follows, where these are the parameters."""
+    def begin(
+        self, values: dict[Value, Any], arguments: Sequence[Value], sizes: dict[str, int]
+    ) -> Block:
+        """The block that follows, where these are the parameters; `sizes` are lengths known."""
         loop = self.loop
         given = [values[v] for v in arguments]
         for parameter, value in zip(loop.parameters, given, strict=True):
@@ -71,6 +73,8 @@ class Turns:
                     raise LookupError("a loop was left at its end")
                 return loop.after
             values[loop.counter.index] = self.number = number
+            if (told := loop.counter.length) is not None:
+                sizes[told.symbol] = told.of(number, sizes)
         return loop.turn
 
 
@@ -114,7 +118,7 @@ def run_through(
                     following = blocks[keys.index(outcome_key(found))]
                 case Loop(label, arguments=arguments):
                     turns[label] = Turns(node, values)
-                    following = turns[label].begin(values, arguments)
+                    following = turns[label].begin(values, arguments, sizes)
                 case Join(label):
                     joins[label], following = node, node.body
                 case Again(label, arguments) if label in joins:
@@ -124,7 +128,7 @@ def run_through(
                         handed.update(zip(joins[label].parameters, arguments, strict=True))
                     following = joins[label].after
                 case Again(label, arguments):
-                    following = turns[label].begin(values, arguments)
+                    following = turns[label].begin(values, arguments, sizes)
         if following is None:
             return block, values
         block = following

@@ -144,7 +144,9 @@ def _changed(guard: Guard) -> str:
     return f"{owner}{'.' * bool(owner)}{name} was missing, is {_short(held[name])}"
 
 
-def why_slow(name: str, seconds: float, nodes: Iterable[Node], because: str = "") -> str:
+def why_slow(
+    name: str, seconds: float, nodes: Iterable[Node], target: str, because: str = ""
+) -> str:
     """Says what made a call slow to compile, and what to write instead.
 
     `nodes` are what it recorded, each turn of a loop that stays one once. `because` says why loops
@@ -172,7 +174,7 @@ def why_slow(name: str, seconds: float, nodes: Iterable[Node], because: str = ""
     took += f"{at.file}:{at.line}  {at.text}"
     if loop:
         took += f"; the loop {loop} is unrolled"
-        why = unrolled([point]).get(loop)
+        why = unrolled([point], target).get(loop)
         took += f" ({why})" if why and not because else ""
     if loop and because:
         return f"{took}, {because}"
@@ -420,7 +422,9 @@ def _unrolled(version: Version) -> list[str]:
     """The loops that are unrolled, each with the statement that is the reason."""
     nodes = walk(version.traced.nodes)
     points = (result.origin.point for node in nodes for result in node.results)
-    return [f"{loop.removesuffix(':')}: {why}" for loop, why in unrolled(points).items()]
+    return [
+        f"{loop.removesuffix(':')}: {why}" for loop, why in unrolled(points, version.target).items()
+    ]
 
 
 def _lengths(version: Version) -> list[str]:

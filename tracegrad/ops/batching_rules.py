@@ -495,7 +495,7 @@ def indexed(batch: Batch, first: int, whole: bool, ndim: int) -> Indexed:
     if any(w and m for w, m in zip(wide, masks, strict=True)):
         raise NotBatchedError("how many elements a mask selects differs between examples")
     windows = batch.attributes["index"].windows
-    if any(wide[window.start] or wide[window.stop] for window in windows):
+    if any(wide[end] for window in windows for end in window.ends):
         raise NotBatchedError("where a slice begins differs between examples")
     block = max((1 if m else n for n, m in zip(lane_ndims, masks, strict=True)), default=0)
     kept, at, apart = _shape_of_index(items, lane_ndims, masks, ndim)

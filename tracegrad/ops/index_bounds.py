@@ -83,10 +83,12 @@ def spans_in_turns(x: Any, items: Sequence[Any]) -> dict[int, Dim]:
 
 
 def _is_between_tensors(item: Any) -> bool:
-    """Whether both ends of a slice are recorded."""
-    return isinstance(item, slice) and all(
-        getattr(end, "_traced", None) is not None for end in (item.start, item.stop)
-    )
+    """Whether an end of a slice is recorded, and the other one recorded, a number or left out."""
+    if not isinstance(item, slice):
+        return False
+    ends = [end for end in (item.start, item.stop) if end is not None]
+    numbers = [end for end in ends if getattr(end, "_traced", None) is None]
+    return len(numbers) < len(ends) and all(type(end) is int for end in numbers)
 
 
 def may_be_whole(index: Subscript) -> bool:

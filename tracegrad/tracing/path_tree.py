@@ -38,7 +38,7 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.keys import attribute_key, type_key
-from codegen.sizes import Dim, Sizes
+from codegen.sizes import CountedLength, Dim, Sizes
 from codegen.types import ArrayType
 
 Outcome: TypeAlias = "tuple[str, str]"
@@ -446,13 +446,13 @@ def _several_meet(look: Limb) -> bool:
 Close: TypeAlias = "Callable[[End, tuple[Value, ...], tuple[Node, ...]], Block]"
 
 
-def blocks(root: Limb, close: Close) -> Block:
+def blocks(tree: Tree, close: Close) -> Block:
     """The tree as nested blocks; ``close(end, outputs, before)`` is the block that ends a path.
 
     `before` are all nodes on the way to the end, where no arms have met before it. A look with one
     outcome stays a `Check`, and where one path alone comes to a joint there is no `Join`.
     """
-    return _Blocks(close).block(root, [], {}, {})
+    return _Blocks(close, tree.sizes).block(tree.root, [], {}, {})
 
 
 class _Blocks:
@@ -462,8 +462,9 @@ class _Blocks:
     of joints to which it came alone, and `behind` what follows those.
     """
 
-    def __init__(self, close: Close) -> None:
+    def __init__(self, close: Close, sizes: Sizes) -> None:
         self.close = close
+        self.lengths = {number: CountedLength(name) for name, number in sizes.counters.items()}
 
     def block(
         self,
@@ -542,7 +543,8 @@ class _Blocks:
         inner = [self.block(limb.turn, [], now, behind)]
         if cycle.counter is not None and limb.after is not None:
             inner.append(self.block(limb.after, [], now, behind))
-        loop = Loop(
-            cycle, cycle.parameters, cycle.arguments, tuple(inner), cycle.counter, cycle.origin
+        counter = cycle.counter and replace(
+            cycle.counter, length=self.lengths.get(cycle.counter.index)
         )
+        loop = Loop(cycle, cycle.parameters, cycle.arguments, tuple(inner), counter, cycle.origin)
         return with_operands(loop, lambda value: now.get(value, value))

@@ -35,7 +35,7 @@ from tracegrad.compiled.traced_run import Run, code_of, not_executed
 from tracegrad.compiled.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
 from tracegrad.differentiation.joins import Unjoined
-from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.eager.derivatives import (
     arrays_for_arrays,
     derivative_of_arrays,
@@ -476,7 +476,9 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
                     warn_caller(f"{self.__name__}: {chosen}")
                 if self._budget.tells(took):
                     nodes = with_turns(run.trace.builder.nodes)
-                    text = why_slow(self.__name__, took, nodes, run.trace.unrolled_because)
+                    text = why_slow(
+                        self.__name__, took, nodes, mode.target, run.trace.unrolled_because
+                    )
                     warn_caller(text, SlowCompileWarning)
             return version
         assert run is not None

@@ -27,7 +27,7 @@ from tracegrad.compiled.tape_node import NotRecorded
 from tracegrad.compiled.traced_run import Run, code_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, EXACT
-from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE

@@ -43,7 +43,6 @@ from tracegrad.differentiation.loops.arms_in_turns import InTurns
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
-    Unrollable,
     lists_in,
     through_lists,
     without_repeats,
@@ -52,7 +51,7 @@ from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.optional_cotangents import Finish, States, Telling
 from tracegrad.differentiation.loops.recomputation import made_again, released
 from tracegrad.differentiation.loops.residual_reads import Number, Reading
-from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, made_by
+from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, Unrollable, made_by
 from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
 from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
 from tracegrad.differentiation.reverse_mode import Reverse, moves
@@ -673,7 +672,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             first = self._written(Number(count.value, count.plus - 1))
             before = self._written(Number(count.minus, -1))
         arguments = tuple(mine[v] for v in keys)
-        counter = Counter(index, first, before, -1)
+        counter = Counter(index, first, before, -1, self._told_backward(loop, k))
         names = tuple(parameters[v] for v in keys)
         back = Loop(label, names, arguments, (turn, after), counter, origin)
         if loop.label in self.segments and not self.dry:

@@ -37,10 +37,9 @@ from codegen.spelling import Subscript
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT as COUNT
-from tracegrad.differentiation.loops.residuals import Facts
+from tracegrad.differentiation.loops.residuals import Facts, Unrollable
 from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, row_of
 from tracegrad.differentiation.reverse_mode import Reverse
-from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise.ufuncs import add, subtract
 from tracegrad.ops.python_lists import (
     AT_ROW,
@@ -55,10 +54,6 @@ from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
 
 Cotangents: TypeAlias = "dict[Value, Value]"
-
-
-class Unrollable(TraceError):
-    """A loop whose backward cannot be written as a loop."""
 
 
 def items_in(nodes: Iterable[Node]) -> list[Call]:

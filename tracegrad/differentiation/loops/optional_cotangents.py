@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.ir import Block, Branch, Origin, Value
-from tracegrad.differentiation.loops.list_reads import Cotangents, Unrollable
+from tracegrad.differentiation.loops.list_reads import Cotangents
 from tracegrad.differentiation.loops.residual_reads import Number
-from tracegrad.differentiation.loops.residuals import INT, Facts
+from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import greater, where
 

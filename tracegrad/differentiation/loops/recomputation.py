@@ -18,7 +18,6 @@ from codegen.ir import (
     Builder,
     Call,
     Constant,
-    Counter,
     Graph,
     Loop,
     Node,
@@ -56,7 +55,7 @@ def made_again(
     if spared:
         step, origin = builder.constant(counter.step, INT), BACKWARD.named("last")
         (stop,) = builder.call(subtract, (stop, step), origin)
-    counter = Counter(counter.index, counter.start, stop, counter.step)
+    counter = replace(counter, stop=stop)
     again = replace(loop, blocks=(turn,), counter=counter)
     nodes = [*builder.nodes, *Tapes(graph, {**facts, loop.label: kept}, {}).keeping(again)]
     new: dict[object, Any] = {}

@@ -28,10 +28,10 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.sizes import Dim, Sizes, mul, symbols
+from codegen.sizes import CountedLength, Dim, Sizes, mul, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
-from tracegrad.differentiation.loops.residuals import INT, Facts
+from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
 from tracegrad.differentiation.loops.row_numbers import at_least
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, multiply, remainder, subtract
@@ -147,7 +147,8 @@ class Reading:
             return False
         counts = made.op in COUNTING and made.results[0].type == INT
         if made.op is length:
-            return symbols(made.attribute("size")).isdisjoint(self.graph.sizes.data)
+            sizes = self.graph.sizes
+            return symbols(made.attribute("size")) & sizes.data.keys() <= sizes.counters.keys()
         if not counts and (made.op not in FREE or self._needs_copies(facts, made)):
             return False
         return all(self._is_free(facts, v) for v in made.operands)
@@ -190,6 +191,28 @@ class Reading:
             first = counter.start if start is None else self._number(start.value)
             value = self._call(add, value, first, origin=origin)
         return value
+
+    def _told_backward(self, loop: Loop, k: Number) -> CountedLength | None:
+        """The length that the number of turn `k` tells where a loop goes back."""
+        counter = loop.counter
+        if counter is None or counter.length is None:
+            return None
+        symbol, start = counter.length.symbol, self._as_length(counter.start)
+        if k.minus is counter.start and k.plus == 0:
+            return CountedLength(symbol)
+        if start is None or k.minus is not None:
+            raise Unrollable("how long arrays of a turn are is counted from a number of the data")
+        plus = add_dims(start, counter.step * k.plus)
+        return CountedLength(symbol, counter.step, plus)
+
+    def _as_length(self, value: Value) -> Dim | None:
+        """A number as a length, where it is one."""
+        known, made = self.graph.constant(value), self.graph.producer.get(value)
+        if known is not None:
+            return known.value  # type: ignore[return-value]
+        if isinstance(made, Call) and made.op is length:
+            return made.attribute("size")  # type: ignore[no-any-return]
+        return None
 
     def _count(self, loop: Loop, facts: Facts, in_turn: bool, again: bool) -> Number:
         """How many whole turns there were, on a path that leaves the loop so."""

@@ -8,15 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
-from codegen.ir import Again, Block, Branch, Builder, Graph, Join, Loop, Node, Value, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    walk,
+)
+from codegen.memory_order import Ordered, ordered_values
 from codegen.types import weak
 from tracegrad.differentiation.joined_cotangents import JoinFacts, Path
-from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.errors import TraceError
+from tracegrad.ops.elementwise.ufuncs import add, copy
 from tracegrad.ops.python_lists import appended, new_list
 
 INT = weak("int")
+
+
+class Unrollable(TraceError):
+    """A loop whose backward cannot be written as a loop."""
 
 
 @dataclass
@@ -136,7 +156,7 @@ class Tapes:
         for parameter, listed in facts.carried.items():
             further += builder.call(appended, (listed, after[parameter]), listed.origin)
         for value, listed in facts.saved.items():
-            given = value if value in there else builder.constant(0, INT)
+            given = self._kept(value, builder) if value in there else builder.constant(0, INT)
             further += builder.call(appended, (listed, given), listed.origin)
         if facts.which is not None:
             two = len(facts.turns) == 2
@@ -146,6 +166,49 @@ class Tapes:
             one = builder.constant(1, INT)
             further += builder.call(add, (facts.count, one), facts.count.origin)
         return [*builder.nodes, replace(again, arguments=(*again.arguments, *further))]
+
+    def _kept(self, value: Value, builder: Builder) -> Value:
+        """What is kept of a value: of a part of an array that turns write to, a copy.
+
+        Else each turn would copy the whole array before it writes. A part that does not lie in one
+        piece is no copy of its own: products of it would have other bits.
+        """
+        made, root = self.graph.producer.get(value), value
+        while isinstance(made, Call) and made.shown is not None:
+            root = made.shown
+            made = self.graph.producer.get(root)
+        if root is value or root not in self.written or value not in self.ordered.dense:
+            return value
+        return builder.call(copy, (value,), value.origin)[0]
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        return ordered_values(self.graph, ())
+
+    @cached_property
+    def written(self) -> set[Value]:
+        """The parameters of loops that turns write to."""
+        return {
+            parameter
+            for facts in self.facts.values()
+            for again, _ in facts.turns
+            for parameter, last in zip(facts.loop.parameters, again.arguments, strict=True)
+            if self._is_written(last, parameter)
+        }
+
+    def _is_written(self, value: Value, parameter: Value) -> bool:
+        """Whether a value is what writes have made of a parameter."""
+        while value is not parameter:
+            made = self.graph.producer.get(value)
+            if not isinstance(made, Call) or Trait.UPDATE not in made.op.traits:
+                inner = [f for f in self.facts.values() if value in f.loop.parameters]
+                given = [f.loop.arguments[f.loop.parameters.index(value)] for f in inner]
+                if not given:
+                    return False
+                (value,) = given
+                continue
+            value = made.operands[0]
+        return True
 
     def _there(self, facts: Facts, way: int) -> set[Value]:
         """What a way through the turn makes, or was given."""

@@ -198,8 +198,11 @@ class _Ways:
         None stands for all turns. Where that has no such form, or arms update rows, it is 0.
         """
         straight = len(self.ends) == 1 and all(x in self.whole.nodes for x in self.updates)
-        turns = _first_meetings(self.met_in_turn) if straight else None
         nothing: list[int | None] = [0] * len(self.updates)
+        ends = {_end_of_axis(update) for update in self.updates}
+        if straight and len(ends) == 1 and None not in ends:
+            return [1, *nothing[1:]]  # each update meets what all the others meet
+        turns = _first_meetings(self.met_in_turn) if straight else None
         if turns is None or any(n and n > min(MOST_AHEAD, self.whole.count) for n in turns):
             return nothing
         return turns
@@ -240,6 +243,8 @@ class _Ways:
         if self.updates and _along(call) != _along(self.updates[0]):
             raise _Other
         base = self.turn.row(call.operands[2]) if len(call.operands) > 2 else None
+        if _end_of_axis(call) is not None:
+            base = 0, 0
         if base is None:
             raise _Other
         row = (*base, _rows_of(call))
@@ -285,10 +290,20 @@ def _along(call: Call) -> object:
         if index.windows or len(call.operands) != 3:
             raise _Other
         return call.attributes
-    given = {3: Slot(0), 4: Window(0, 1)}.get(len(call.operands))
-    if not items or given is None or items[-1] != given:
+    given = {3: (Slot(0), Window(None, 0), Window(0, None)), 4: (Window(0, 1),)}
+    if not items or items[-1] not in given.get(len(call.operands), ()):
         raise _Other
     return len(items)
+
+
+def _end_of_axis(call: Call) -> str | None:
+    """The end of an axis from which on, or up to which, an update is of all rows."""
+    for window in call.attribute("index").windows:
+        if window.start is None:
+            return "first"
+        if window.stop is None:
+            return "last"
+    return None
 
 
 def _rows_of(call: Call) -> Dim:

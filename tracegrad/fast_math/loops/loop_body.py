@@ -202,6 +202,8 @@ def turn_of(graph: Graph, loop: Loop) -> Turn | None:
     )
     if nodes[-1].label is not loop.label or not all(computes):
         return None
+    if loop.counter is not None and loop.counter.length is not None:  # rows are not of one length
+        return None
     return Turn(graph, loop, span)
 
 

@@ -551,9 +551,13 @@ def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
             shown.append(item)
         elif place in spans:
             between: slice = items[place]
-            shown.append(Window(len(arrays), len(arrays) + 1, between.step))
+            ends: list[int | None] = [None, None]
+            for side, end in enumerate((between.start, between.stop)):
+                if end is not None:
+                    ends[side] = len(arrays)
+                    arrays.append(end)
+            shown.append(Window(ends[0], ends[1], between.step))
             counts.append(spans[place])
-            arrays += [between.start, between.stop]
         elif isinstance(item, slice):
             parts = (item.start, item.stop, item.step)
             shown.append(slice(*(None if p is None else as_int(p) for p in parts)))

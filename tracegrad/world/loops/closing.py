@@ -44,6 +44,7 @@ from tracegrad.world.loops.widened_states import (
     join,
     type_of,
 )
+from tracegrad.world.loops.windows import settle
 from tracegrad.world.loops.written_places import Place
 
 MOVED = "a list, deque or dictionary is changed that does not go item by item"
@@ -281,6 +282,7 @@ class Closing(FirstTurns):
         after = builder.nodes[at:]
         del builder.nodes[at:]
         first = self.trace.sizes.resolve(head.ends[0]) if head.ends is not None else 0
+        settle(self, head, index, turn)
         if head.follows is not None:
             step = builder.constant(turn * head.numbers.step, INT)
             builder.call(add_values, (head.follows[0], step), index.origin)

@@ -64,7 +64,7 @@ from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
 from tracegrad.world.loops.state_items import How, held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling import Unrolling
-from tracegrad.world.loops.unrolling_reasons import say, statement
+from tracegrad.world.loops.unrolling_reasons import REASONS, statement
 from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
 from tracegrad.world.loops.windows import span_of
 from tracegrad.world.loops.written_places import Place, has_name
@@ -80,6 +80,7 @@ class Loops(Unrolling):
         self.world = world
         self.trace = trace
         self.unclosed, self.apart = UNCLOSED[target], APART[target]
+        self.reasons = REASONS[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
@@ -304,7 +305,9 @@ class Loops(Unrolling):
         frame = self.world.machine.frame  # None: what is differentiated is a builtin itself
         if frame is not None and frame.program.instructions[frame.index].name == "FOR_ITER":
             kind = type(iterator).__name__.removesuffix("_iterator")
-            say(frame.code, frame.index, f"it goes through a {kind} of which no array is known")
+            self._says(
+                frame.code, frame.index, f"it goes through a {kind} of which no array is known"
+            )
 
     def _is_first(self, frame: Any, shown: Any) -> bool:
         """Whether a frame stands at the beginning of a loop that may stay one."""
@@ -357,7 +360,9 @@ class Loops(Unrolling):
     def _may_loop(self, frame: Any, target: int) -> bool:
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
-            say(frame.code, target, "turns of a generator alternate with what its reader does")
+            self._says(
+                frame.code, target, "turns of a generator alternate with what its reader does"
+            )
             return False
         return target not in self.unclosed.get(frame.code, ())
 

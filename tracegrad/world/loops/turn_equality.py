@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Value, dims_of
-from codegen.sizes import slice_length
+from codegen.sizes import Dim, slice_length, substitute, symbol
 from codegen.spelling import Slot, Subscript, Window
 from codegen.types import kind
 from tracegrad.ops.elementwise.ufuncs import (
@@ -111,7 +111,7 @@ def _of_numbers(call: Call, numbers: Sequence[int | None], builder: Builder) -> 
     given["index"] = Subscript(items)
     if index.windows:
         spans = zip(index.windows, given["counts"], strict=True)
-        given["counts"] = tuple([span for window, span in spans if found[window.start] is None])
+        given["counts"] = tuple([span for window, span in spans if found[window.ends[0]] is None])
     if call.op is not gather or left:
         return replace(call, operands=operands, attributes=tuple(given.items()))
     whole = len(items) == call.operands[0].type.ndim and all(type(x) is int for x in items)
@@ -132,22 +132,28 @@ def _with_whole_windows(
     shape = shape if isinstance(shape, tuple) else (shape,)
     spans = dict(zip(index.windows, call.attribute("counts") if index.windows else (), strict=True))
     for axis, window in zip(index.window_axes, index.windows, strict=True):
-        start, stop = numbers[window.start], numbers[window.stop]
-        between = slice(start, stop, window.step)
+        between = _between(window, numbers)
         length = slice_length(spans[window], slice(None, None, window.step))
-        if None in (start, stop) or not sizes.same(
+        if any(numbers[end] is None for end in window.ends) or not sizes.same(
             slice_length(sizes.resolve(shape[axis]), between), length
         ):
-            found[window.start] = found[window.stop] = None
+            for end in window.ends:
+                found[end] = None
     return found
+
+
+def _between(window: Window, numbers: Sequence[int | None]) -> slice:
+    """A window as a slice between the numbers of its ends."""
+    start, stop = window.between(numbers)
+    return slice(start, stop, window.step)
 
 
 def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
     if type(item) is Window:
-        start, stop = numbers[item.start], numbers[item.stop]
-        if start is None:
-            return Window(left.index(item.start), left.index(item.stop), item.step)
-        return slice(start, stop, item.step)
+        if numbers[item.ends[0]] is not None:
+            return _between(item, numbers)
+        start, stop = (None if x is None else left.index(x) for x in (item.start, item.stop))
+        return Window(start, stop, item.step)
     if type(item) is not Slot:
         return item
     number = numbers[item.position]
@@ -244,7 +250,7 @@ class Same:
             b = replace(b, op=a.op, operands=b.operands[::-1])
         if a.op is not b.op:
             return False
-        if a.attributes != b.attributes or len(a.operands) != len(b.operands):
+        if len(a.operands) != len(b.operands) or not self._attributes(a, b):
             return False
         if not all(map(self.values, a.operands, b.operands)):
             return False
@@ -253,6 +259,16 @@ class Same:
                 return False
             self.found[x] = y
         return True
+
+    def _attributes(self, a: Call, b: Call) -> bool:
+        if a.attributes == b.attributes:
+            return True
+        one, other = dict(a.attributes), dict(b.attributes)
+        mine: Any = one.pop("counts", ())
+        theirs: Any = other.pop("counts", ())
+        resolve, new = self.trace.sizes.resolve, self._lengths()
+        spans = [substitute(resolve(span), new) for span in mine]
+        return one == other and spans == [resolve(span) for span in theirs]
 
     def _meet(self, a: Meet, b: Meet) -> bool:
         """Whether arms meet alike in two turns."""
@@ -344,5 +360,15 @@ class Same:
     def _types(self, a: Value, b: Value) -> bool:
         if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):
             return False
+        sizes, new = self.trace.sizes, self._lengths()
+        dims = dims_of(sizes, a.type)
+        if new:
+            dims = tuple([substitute(dim, new) for dim in dims])
+        return bool(dims == dims_of(sizes, b.type))
+
+    def _lengths(self) -> dict[str, Dim]:
+        """What the numbers of the one turn are in the other, as lengths."""
         sizes = self.trace.sizes
-        return bool(dims_of(sizes, a.type) == dims_of(sizes, b.type))
+        names = {value: name for name, value in sizes.counters.items()}
+        pairs = [(names[v], self.found.get(v)) for v in names]
+        return {name: symbol(names[w]) for name, w in pairs if w in names}

@@ -11,7 +11,7 @@ from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
 from tracegrad.world.loops.remade_objects import MOST_ITEMS
-from tracegrad.world.loops.unrolling_reasons import say
+from tracegrad.world.loops.unrolling_reasons import Reasons
 from tracegrad.world.loops.widened_states import Learned
 
 
@@ -20,6 +20,7 @@ class Unrolling(Closing):
 
     heads: dict[tuple[int, int], Head]
     unclosed: MutableMapping[CodeType, set[int]]  # where loops begin that are not tried again
+    reasons: Reasons
     tried: dict[tuple[Any, int], int]  # turns that stood for no others
     refused: bool  # the run is no program, because a loop was closed
 
@@ -40,7 +41,7 @@ class Unrolling(Closing):
         counts[key] = counts.get(key, 0) + 1
         why = head.why or "its turns are not alike"
         if not waits:
-            say(*key, why)
+            self._says(*key, why)
         if self.tried.get(key) == MOST_TRIED:
             self._unrolled(head, why)
             if gives_up(self):
@@ -48,8 +49,12 @@ class Unrolling(Closing):
         self._settle(head, waits)
 
     def _unrolled(self, head: Head, why: str) -> None:
-        say(head.frame.code, head.target, why)
+        self._says(head.frame.code, head.target, why)
         self.unclosed.setdefault(head.frame.code, set()).add(head.target)
+
+    def _says(self, code: CodeType, begin: int, why: str) -> None:
+        """Notes why a loop is unrolled."""
+        self.reasons.setdefault(code, {})[begin] = why
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program, and is made again where it can be: with the loop unrolled."""
@@ -72,6 +77,11 @@ class Unrolling(Closing):
         if not self.is_repeatable():
             raise ConversionError(f"{what}, which a loop reads by number: unroll or copy it")
         raise Learned
+
+    def fixes_turns(self) -> None:
+        """The number of a turn is assumed to be something: no turn stands for all."""
+        for head in [*self.heads.values(), *self.closed]:
+            self._refuse(head, "the number of a turn decides how arrays fit together")
 
     def derives(self) -> None:
         """A derivative of what was recorded is taken in the run: of turns there is no record."""

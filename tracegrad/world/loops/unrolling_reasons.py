@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import CodeType
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from codegen.ir import Origin
 from tracegrad.machine.inlined_generators import latest, place_of
 from tracegrad.user_code.program_points import Point, capture_run, label, loop_around
 
-REASONS: WeakKeyDictionary[CodeType, dict[int, str]] = WeakKeyDictionary()
-"""For loops of which turns were unrolled, by where they begin."""
+Reasons: TypeAlias = "WeakKeyDictionary[CodeType, dict[int, str]]"
+
+REASONS: dict[str, Reasons] = {target: WeakKeyDictionary() for target in ("numpy", "jax")}
+"""For loops of which turns were unrolled, by target and by where they begin."""
 
 MARKS = (
     "an object is changed in a way that a turn is not told of",
@@ -43,18 +46,13 @@ def at_line(origin: Origin) -> str:
     return f"{origin.file.rpartition('/')[2]}:{origin.line}  {origin.text}"
 
 
-def say(code: CodeType, target: int, why: str) -> None:
-    """Notes why a loop was unrolled."""
-    REASONS.setdefault(code, {})[target] = why
-
-
-def unrolled(points: Iterable[object]) -> dict[str, str]:
-    """The loops of these program points that were unrolled, each with the reason."""
+def unrolled(points: Iterable[object], target: str) -> dict[str, str]:
+    """The loops of these program points that were unrolled for a target, each with the reason."""
     codes = {code for p in points if isinstance(p, Point) for code, _ in p.chain}
     found: dict[str, str] = {}
     for code in {*codes, *map(latest, codes)}:
-        for target, why in REASONS.get(code, {}).items():
-            loop = loop_around(Point((place_of(code, target),)))
+        for begin, why in REASONS["jax" if target == "jax" else "numpy"].get(code, {}).items():
+            loop = loop_around(Point((place_of(code, begin),)))
             if loop is not None:
                 found[loop] = why
     return dict(sorted(found.items()))

@@ -1,9 +1,12 @@
 """Slices whose ends turns count: how far apart these are, and whether nothing is ever cut off.
 
 The numbers of a turn are polynomials over the counters of loops and over lengths. Where two ends
-differ by a number or a length, and lie within the axis for the first and the last number of each
-counter, a slice between them has one shape in all turns: ``x[i : i + 4]``. What only lengths tell
-of that is a guard of the program. Of any other slice the numbers of now are looked at.
+lie within the axis for the first and the last number of each counter, nothing is cut off. What only
+lengths tell of that is a guard of the program. If they differ by a number or a length, a slice
+between them has one shape in all turns (``x[i : i + 4]``). If how far apart they are depends on a
+counter (``x[:i]``), the number of the turn is a length of its own (`Sizes.counters`): it is the
+same in all arrays of the turn, and where an operation needs it to be something, the loop is
+unrolled. Of any other slice the numbers of now are looked at.
 """
 
 from __future__ import annotations
@@ -24,28 +27,94 @@ from codegen.sizes import (
 )
 from tracegrad.ops.elementwise import ufuncs
 from tracegrad.ops.python_lists import handed, length
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.loop_heads import INT, Head
 
 
 def span_of(loops: Any, start: Any, stop: Any, step: int | None, axis: Dim) -> Dim | None:
     """How far apart the ends of a slice of an axis are; None where that is not known."""
-    if not loops.heads or not all(map(loops.counts, (start, stop))) or step == 0:
+    ends = [end for end in (start, stop) if type(end) is Tensor]
+    if not loops.heads or not all(map(loops.counts, ends)):
         return None
-    if step is not None and type(step) is not int:
+    if step is not None and (type(step) is not int or step == 0):
+        return None
+    if step is not None and step < 0 and None in (start, stop):
         return None
     numbers = Polynomials(loops)
-    first, last = numbers.of(start._traced[1]), numbers.of(stop._traced[1])
+    first, last = numbers.end(start, 0), numbers.end(stop, axis)
     lowest = first
     if step is not None and step < 0:  # x[i : i - 4 : -1] takes i, and not i - 4, which is not -1
         lowest, first, last = last, add(last, 1), add(first, 1)
     span = loops.trace.sizes.resolve(minus(last, first))
-    if numbers.are_in(span):
+    grows = bool(numbers.names_in(span))
+    if grows and (step not in (None, 1) or loops.trace.static_lengths):
         return None
-    within = [numbers.least(lowest), span, numbers.least(minus(axis, last))]
+    within = [numbers.least(part) for part in (lowest, span, minus(axis, last))]
     if any(part is None for part in within) or not all(map(loops.lengths.assume_some, within)):
         return None
-    return span  # type: ignore[no-any-return]
+    if not grows:
+        return span  # type: ignore[no-any-return]
+    pairs = zip((first, last), (start, stop), strict=True)
+    counted = [_length_of_end(numbers, dim, end) for dim, end in pairs if numbers.names_in(dim)]
+    known = dict(pair for pair in counted if pair is not None)
+    return substitute(span, known) if numbers.names_in(span) <= known.keys() else None
+
+
+def _length_of_end(numbers: Polynomials, dim: Dim, end: Any) -> tuple[str, Dim] | None:
+    """The counter that an end depends on, and its number as a length; None where that is none."""
+    loops, (name, *others) = numbers.loops, numbers.names_in(dim)
+    head = next((h for h in loops.heads.values() if numbers.names.get(h.index) == name), None)
+    least = numbers.least(symbol(name))
+    if head is None or others or least is None or not loops.lengths.assume_some(least):
+        return None
+    number = _solved(loops.trace.sizes, dim, name, int(end._array))
+    return None if number is None else (name, _length_of_turn(loops, head, number))
+
+
+def settle(loops: Any, head: Head, index: Value, turn: int) -> None:
+    """The number of a turn is known, which is not part of a loop: it is no length of its own."""
+    sizes = loops.trace.sizes
+    names = [name for name, value in sizes.counters.items() if value is index]
+    if not names:
+        return
+    numbers = Polynomials(loops)
+    first: Dim = head.numbers[0] if head.ends is None else sizes.resolve(head.ends[0])
+    if head.follows is not None:
+        first = numbers.of(head.follows[0])
+    if numbers.names_in(first):
+        loops.fixes_turns()
+        first = head.numbers[0]
+    sizes.settle(names[0], add(first, turn * head.numbers.step))
+
+
+def _length_of_turn(loops: Any, head: Head, number: int) -> Dim:
+    """The number of a turn as a length, of which nothing may be assumed."""
+    sizes, index = loops.trace.sizes, head.index
+    name = next((n for n, value in sizes.counters.items() if value is index), None)
+    if name is None:
+        length = sizes.new(number, lambda _: loops.fixes_turns())
+        sizes.counters[str(length.symbol())] = index
+        return length  # type: ignore[no-any-return]
+    sizes.seen[name] = number
+    return symbol(name)
+
+
+def _solved(sizes: Any, dim: Dim, name: str, value: int) -> int | None:
+    """What a symbol is where a polynomial of it is a number."""
+    if not isinstance(dim, Size):
+        return None
+    rest, factor = value, 0
+    for atoms, times in dim.terms:
+        if atoms == (name,):
+            factor = times
+        elif name in atoms:
+            return None
+        elif not atoms:
+            rest -= times
+        else:
+            rest -= sizes.value(Size(((atoms, times),)))
+    return rest // factor if factor and rest % factor == 0 else None
 
 
 class Polynomials:
@@ -76,12 +145,18 @@ class Polynomials:
             return self._symbol((made.op, *parts))
         return self._symbol(value)
 
+    def end(self, end: Any, default: Dim) -> Dim:
+        """The end of a slice: a number of the run, of Python, or none."""
+        if end is None:
+            return default
+        return end if type(end) is int else self.of(end._traced[1])
+
     def _symbol(self, key: Hashable) -> Size:
         return symbol(self.names.setdefault(key, f"number{len(self.names)}"))
 
-    def are_in(self, dim: Dim) -> bool:
-        """Whether a polynomial depends on what is no length."""
-        return not symbols(dim).isdisjoint(self.names.values())
+    def names_in(self, dim: Dim) -> set[str]:
+        """The numbers in a polynomial that are no lengths."""
+        return symbols(dim).intersection(self.names.values())
 
     def least(self, dim: Dim) -> Dim | None:
         """The least that a polynomial is in all turns of the loops around."""
@@ -95,7 +170,7 @@ class Polynomials:
                 return None
             found = substitute(found, {name: ends[0] if rises else ends[1]})
         found = self.loops.trace.sizes.resolve(found)
-        return None if self.are_in(found) else found
+        return None if self.names_in(found) else found
 
     def _outer_first(self) -> list[tuple[Any, str]]:
         """The loops around, the outermost first, and then what is divided, with their symbols."""
@@ -132,7 +207,7 @@ class Polynomials:
         if isinstance(change, int):
             return change >= 0
         factors = [factor for _, factor in change.terms]
-        if self.are_in(change) or min(factors) < 0 < max(factors):
+        if self.names_in(change) or min(factors) < 0 < max(factors):
             return None
         return min(factors) > 0
 
