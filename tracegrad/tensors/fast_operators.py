@@ -16,9 +16,10 @@ from codegen.types import DTYPES
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.ops.shape.creation import beside
 from tracegrad.ops.staging import Staged
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
-from tracegrad.tensors.devices import DeviceError
+from tracegrad.tensors.devices import DeviceError, class_in_numpy
 from tracegrad.tensors.tensor import Tensor, explained
 from tracegrad.values.dispatch import FLOATING, Repeated, apply, dtype_of, is_jax_array
 
@@ -34,6 +35,7 @@ _new_node = Node.__new__
 def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """``f(tensor, other)`` for an op of two operands without attributes."""
     kernel, recorded = op.kernel(EMPTY), op.differentiable
+    multiplies = op.name == "multiply"
 
     def method(self: Any, other: Any) -> Any:
         kind = type(other)
@@ -42,7 +44,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         elif kind in NUMBERS:
             b, nb = other, None
         else:
-            other = operand(other, self)
+            other = operand(other, self, multiplies)
             return other if other is NotImplemented else apply(op, (self, other), EMPTY)
         if STATE.special:
             return apply(op, (self, other), EMPTY)
@@ -76,7 +78,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def reflected_method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind not in NUMBERS:
-            other = operand(other, self)
+            other = operand(other, self, multiplies)
             return other if other is NotImplemented else apply(op, (other, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
@@ -180,15 +182,24 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
     return method
 
 
+def repeats(other: Any, like: Any) -> bool:
+    """Whether ``other * like`` is a list: one repeated, as often as a number says."""
+    if not (isinstance(other, list | tuple) and is_array_to_function(like)):
+        return False
+    return issubclass(class_in_numpy(like._array), int | np.integer)
+
+
 OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
 
 
-def operand(other: Any, like: Any) -> Any:
+def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
     """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
     if isinstance(other, OTHERS) or is_jax_array(other):
         return other
     if not isinstance(other, list | tuple) or not other:
         return NotImplemented
+    if multiplies and repeats(other, like):
+        return NotImplemented  # Python asks the list
     try:
         array = beside(other, like)
     except (ValueError, TypeError):  # lists of different lengths

@@ -65,7 +65,7 @@ from tracegrad.tape.views import (
 from tracegrad.tensors import methods
 from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError
-from tracegrad.tensors.fast_operators import operand
+from tracegrad.tensors.fast_operators import operand, repeats
 from tracegrad.tensors.refused_writes import (
     leaf_error,
     read_only,
@@ -627,7 +627,11 @@ def _method(
 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
+    multiplies = getattr(function, "name", "") == "multiply"
+
     def method(self: Tensor, other: Any) -> Any:
+        if multiplies and repeats(other, self):
+            return other * operator.index(self)
         other = operand(other, self)
         if other is NotImplemented:
             return NotImplemented

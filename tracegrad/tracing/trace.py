@@ -706,6 +706,8 @@ class Trace:
         """Python read a value in a way that no look stands for: no program stands for this run."""
         if self.samples:
             self.refuse(f"reads {what}", INSTEAD["float"])
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.bars(f"Python reads {what}")
         origin = self.origin()
         line = f" ({origin.file}:{origin.line})" if origin.line else ""
         self.unseen = self.unseen or f"{what}{line}"

@@ -347,7 +347,7 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         named = _plain_keywords(world, keywords)
     try:
         return stacked(callee, plain, named)
-    except ConversionError:
+    except (ConversionError, TypeError):  # it takes ints alone
         if world.loops is None or not any(map(world.loops.counts, plain)):
             raise
         numbers = [operator.index(x) if world.loops.counts(x) else x for x in plain]
