@@ -133,7 +133,7 @@ def _show(options: argparse.Namespace) -> None:
     module = _said(f"{file} cannot be imported", path, lambda: module_of(path))
     f = _callable(module, name, file, options)
     args, kwargs = _arguments(options.args, vars(module))
-    needed = f._compiled._needed - 1 if isinstance(f, Bound) else f._needed
+    needed = f.__func__._needed - 1 if isinstance(f, Bound) else f._needed
     if needed and not (args or kwargs):
         raise CommandError(f'{name} needs {needed} argument{"s" * (needed > 1)}: pass --args "..."')
     call = f"{name}({options.args})"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad import core
-from tracegrad.arguments.signature import name_of
+from tracegrad.arguments.signature import name_of, names_of, signature_of
 from tracegrad.errors import ArgumentError
 from tracegrad.runtime.thread_state import call
 from tracegrad.transforms.public import grad
@@ -144,7 +144,7 @@ def grad_named(fun: Callable[..., Any], argname: str) -> Callable[..., Any]:
     >>> print(grad_named(lambda x, y: x * y**2, "y")(3.0, 2.0))
     12.0
     """
-    names = list(inspect.signature(fun).parameters)
+    names = names_of(fun)
     if argname not in names:
         raise ArgumentError(
             f"grad_named: {name_of(fun)} has no argument {argname!r}, but ({', '.join(names)})"
@@ -159,7 +159,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
     >>> print({k: float(v) for k, v in multigrad_dict(lambda x, y=2.0: x * y**2)(3.0).items()})
     {'x': 4.0, 'y': 12.0}
     """
-    signature = inspect.signature(fun)
+    signature = signature_of(fun)
     gradient = grad(lambda named: call(fun, *_arguments(signature, named)))
 
     @functools.wraps(fun)

@@ -17,6 +17,7 @@ import keyword
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -152,19 +153,66 @@ def _last(path: Path) -> str | None:
 def signature_of(function: Any) -> inspect.Signature:
     """The parameters of a call whose defaults are passed on.
 
-    NumPy's functions are not given what they take for "not given".
+    They are those of the code that is called, as Python binds them: what ``functools.wraps`` says
+    of a function is what its documentation shows. NumPy's functions are not given what they take
+    for "not given".
     """
-    ufunc = inspect.unwrap(function)
-    if isinstance(ufunc, np.ufunc):
+    called = _called(function)
+    if isinstance(called, np.ufunc):
         only = inspect.Parameter.POSITIONAL_ONLY
-        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(ufunc.nin)])
+        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(called.nin)])
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(called, follow_wrapped=False)
     except ValueError:  # a builtin whose parameters nobody knows: min, math.hypot
         several = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
         return inspect.Signature([several])
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)
+
+
+def _called(function: Any) -> Any:
+    """What binds the arguments of a call, with no attribute that says otherwise of a function."""
+    if isinstance(function, partial):
+        return partial(_called(function.func), *function.args, **function.keywords)
+    if hasattr(function, "__func__") and hasattr(function, "__self__"):  # a method, compiled too
+        return MethodType(_called(function.__func__), function.__self__)
+    inner = getattr(function, "__wrapped__", None)
+    if inner is not None and _passes_on(function):
+        return _called(inner)
+    if type(function) is not FunctionType or "__signature__" not in function.__dict__:
+        return function
+    code, names = function.__code__, function.__globals__
+    made = FunctionType(code, names, argdefs=function.__defaults__, closure=function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _passes_on(wrapper: Any) -> bool:
+    """Whether what it wraps gets all that a wrapper is given: one in C, or of this library."""
+    called = wrapper
+    if type(wrapper) is not FunctionType:
+        if hasattr(wrapper, "__signature__"):
+            return False
+        called = inspect.getattr_static(type(wrapper), "__call__", None)
+    if type(called) is not FunctionType:
+        return True
+    return str(called.__globals__.get("__name__")).partition(".")[0] == "tracegrad"
+
+
+def shown_signature(function: Any) -> inspect.Signature | None:
+    """The parameters of what a function wraps, which names what its ``*args`` takes."""
+    kinds = [p.kind for p in signature_of(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds or not hasattr(function, "__wrapped__"):
+        return None
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def names_of(function: Any) -> list[str]:
+    """What the parameters of a function are called."""
+    return list((shown_signature(function) or signature_of(function)).parameters)
 
 
 def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature:
@@ -229,7 +277,11 @@ def defaults_of(function: Any) -> tuple[Any, ...]:
     """What `signature_of` reads of a function: when one of these is another object, so is it."""
     if isinstance(function, partial):
         return (function.args, function.keywords, *defaults_of(function.func))
-    function = getattr(function, "__wrapped__", function)
+    function = _called(function)
+    function = getattr(function, "__func__", function)
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None and type(function) is not FunctionType:
+        return (function, *defaults_of(wrapped))
     if not hasattr(function, "__code__") and not isinstance(function, type | np.ufunc):
         function = inspect.getattr_static(type(function), "__call__", function)
     function = getattr(function, "__func__", function)
@@ -245,11 +297,13 @@ def bind(
     static: frozenset[str] = frozenset(),
     unread: frozenset[str] = frozenset(),
     defaults: bool = True,
+    shown: inspect.Signature | None = None,
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises TypeError as Python would.
 
     What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
     that the function never reads. Without `defaults` there are only those that the call gives.
+    `shown` are parameters that name what ``*args`` takes, where the call fits them.
     """
     bound = signature.bind(*args, **kwargs)
     if defaults:
@@ -263,7 +317,9 @@ def bind(
         value = bound.arguments[name]
         match parameter.kind:
             case inspect.Parameter.VAR_POSITIONAL:
-                given += [(f"{name}_{i}", item, None) for i, item in enumerate(value)]
+                names = _shown_names(shown, args, kwargs)[len(given) :]
+                names = names or [f"{name}_{i}" for i in range(len(value))]
+                given += [(each, item, None) for each, item in zip(names, value, strict=True)]
             case inspect.Parameter.VAR_KEYWORD:
                 given += [(key, item, key) for key, item in value.items()]
             case inspect.Parameter.KEYWORD_ONLY:
@@ -287,6 +343,19 @@ def bind(
             kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
+
+
+def _shown_names(
+    shown: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """The names of the arguments by position; none where a call does not fit the parameters."""
+    if shown is None:
+        return []
+    try:
+        names = list(shown.bind(*args, **kwargs).arguments)[: len(args)]
+    except TypeError:
+        return []
+    return names if len(names) == len(args) else []
 
 
 TAKEN = frozenset(

@@ -25,6 +25,7 @@ from tracegrad.arguments.signature import (
     defaults_of,
     is_jax,
     name_of,
+    shown_signature,
     signature_of,
 )
 from tracegrad.arguments.stacked_lists import as_given
@@ -130,7 +131,9 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         self._static = frozenset(names)
         self._defaults = defaults_of(function)
         self._signature = self.__signature__ = self._signature_now()
-        check_static(self._static, self._signature, self.__name__)
+        self._shown = shown_signature(function)
+        if self._shown is None:
+            check_static(self._static, self._signature, self.__name__)
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
         self._runs = runs_of(code_of(function))
@@ -380,14 +383,18 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             self._signature = self.__signature__ = self._signature_now()
         unread = self._transform.unread(self._function)
         maps = self._transform.kind == "vmap"  # whose function reads its defaults itself
-        arguments = bind(self._signature, args, kwargs, self._static, unread, not maps)
+        known = (self._static, unread, not maps, self._shown)
+        arguments = bind(self._signature, args, kwargs, *known)
         if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
         return with_axes(arguments, *given)
 
     def _signature_now(self) -> Signature:  # of a call
-        return self._transform.signature(signature_of(self._function))
+        f = self._function
+        return self._transform.signature(
+            f._signature_now() if isinstance(f, Calling) else signature_of(f)
+        )
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -756,7 +763,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
     def _needed(self) -> int:
         """How many arguments a call must give."""
         kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        parameters = self._signature.parameters.values()
+        parameters = (self._shown or self._signature).parameters.values()
         return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

@@ -236,31 +236,31 @@ class Bound:
 
     def __init__(self, compiled: Compiled, instance: Any) -> None:
         functools.update_wrapper(self, compiled, updated=())
-        self._compiled = compiled
-        self._instance = instance
+        self.__func__ = compiled
+        self.__self__ = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._compiled(self._instance, *args, **kwargs)
+        return self.__func__(self.__self__, *args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._instance, self.__name__)
+        return getattr, (self.__self__, self.__name__)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""
-        return self._compiled.source(*self._given(args, kwargs), part=part, **kwargs)
+        return self.__func__.source(*self._given(args, kwargs), part=part, **kwargs)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments with the object before them; none where they are left out but needed."""
-        left_out = not args and not kwargs and self._compiled._needed > 1
-        return () if left_out else (self._instance, *args)
+        left_out = not args and not kwargs and self.__func__._needed > 1
+        return () if left_out else (self.__self__, *args)
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """As `Compiled.graph`."""
-        return self._compiled.graph(*self._given(args, kwargs), stage=stage, **kwargs)
+        return self.__func__.graph(*self._given(args, kwargs), stage=stage, **kwargs)
 
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
-        compiled, place = self._compiled, file_at(path)
+        compiled, place = self.__func__, file_at(path)
         version = compiled._asked_for(self._given(args, kwargs), kwargs)
         return write(place, compiled._callee(bound=True), version)
 
@@ -277,31 +277,31 @@ class Bound:
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
         """As `Compiled.verify`."""
-        return self._compiled.verify(self._instance, *args, **kwargs)
+        return self.__func__.verify(self.__self__, *args, **kwargs)
 
     def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
         """As `Compiled.where`."""
-        given = (self._instance, *args) if args or kwargs else ()
-        return self._compiled.where(place, *given, **kwargs)
+        given = (self.__self__, *args) if args or kwargs else ()
+        return self.__func__.where(place, *given, **kwargs)
 
     def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.draw`."""
-        return self._compiled.draw(path, self._instance, *args, **kwargs)
+        return self.__func__.draw(path, self.__self__, *args, **kwargs)
 
     def explain(self) -> str:
         """As `Compiled.explain`."""
-        return self._compiled.explain()
+        return self.__func__.explain()
 
     def cache_info(self) -> CacheInfo:
         """As `Compiled.cache_info`; versions of all instances are counted together."""
-        return self._compiled.cache_info()
+        return self.__func__.cache_info()
 
     def clear_cache(self) -> None:
         """As `Compiled.clear_cache`."""
-        self._compiled.clear_cache()
+        self.__func__.clear_cache()
 
     def __repr__(self) -> str:
-        return f"<bound {self._compiled!r}>"
+        return f"<bound {self.__func__!r}>"
 
     def _repr_html_(self) -> str:
-        return self._compiled._repr_html_()
+        return self.__func__._repr_html_()

@@ -8,14 +8,13 @@ of the rule itself is asked for, the rule runs on Tensors, as any other function
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracegrad.arguments.signature import name_of
+from tracegrad.arguments.signature import name_of, signature_of
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.autograd.function_halves import sums_to
@@ -89,7 +88,7 @@ class Ruled:
         if not any(isinstance(leaf, Tensor) for leaf in leaves):
             return call_user(self._function, args, kwargs)
         if self._by_position and (kwargs or self._defaults):
-            bound = inspect.signature(self._function).bind(*args, **kwargs)
+            bound = signature_of(self._function).bind(*args, **kwargs)
             bound.apply_defaults()
             named = {name: value for name, value in bound.kwargs.items() if name in kwargs}
             leaves, spec = flatten((bound.args, named))

@@ -209,7 +209,7 @@ def _imported(file: Path, name: str) -> ModuleType:
 def _compiled(f: Any, facts: dict[str, Any]) -> tuple[Compiled, tuple[Any, ...]]:
     """The callable that the file was exported from, and the object that it is bound to."""
     if isinstance(f, Bound):
-        return f._compiled, (f._instance,)
+        return f.__func__, (f.__self__,)
     if isinstance(f, Compiled):
         return f, ()
     argnums = facts.get("argnums", 0)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.arguments.signature import signature_of
+from tracegrad.arguments.signature import names_of, shown_signature, signature_of
 from tracegrad.config.compile_mode import CHOSEN, EXACT
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.shape.creation import zeros_of
@@ -159,7 +159,7 @@ def _with_tangents(
 def _required(f: Callable[..., Any]) -> int:
     """How many arguments a function needs."""
     kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = signature_of(f).parameters.values()
+    parameters = (shown_signature(f) or signature_of(f)).parameters.values()
     return sum(p.kind in kinds and p.default is Parameter.empty for p in parameters)
 
 
@@ -174,7 +174,7 @@ def known(backend: str | None) -> str | None:
 def _names(f: Callable[..., Any], count: int) -> list[str]:
     """What to call the arguments."""
     try:
-        names = list(signature_of(f).parameters)[:count]
+        names = names_of(f)[:count]
     except (TypeError, ValueError):
         names = []
     return names + [f"argument {i}" for i in range(len(names), count)]
