@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from codegen.emit.block_kernels import BlockKernel
@@ -40,8 +40,10 @@ from codegen.spelling import Foreign
 
 def write(graph: Graph, target: Target) -> Source:
     """The source: header, imports, function. Large arrays have source of their own."""
-    if target.kernels and (source := _with_kernels(graph, target)):
-        return source
+    return _with_kernels_if_any(graph, target, _write_by_size)
+
+
+def _write_by_size(graph: Graph, target: Target) -> Source:
     tiled = fuse(graph) if target.tiles else None
     source = _write([Form([graph], tiled)], target)
     if tiled is None:
@@ -52,10 +54,26 @@ def write(graph: Graph, target: Target) -> Source:
 
 def write_whole(graph: Graph, target: Target) -> Source:
     """One source that has both."""
-    if target.kernels and (source := _with_kernels(graph, target)):
-        return source
+    return _with_kernels_if_any(graph, target, _write_at_once)
+
+
+def _write_at_once(graph: Graph, target: Target) -> Source:
     tiled = fuse(graph) if target.tiles else None
     return _write([Form([graph, *(tiled.functions if tiled else ())], tiled)], target)
+
+
+def _with_kernels_if_any(
+    graph: Graph, target: Target, otherwise: Callable[[Graph, Target], Source]
+) -> Source:
+    """The source with kernels; without, where there are none or one cannot be written."""
+    if not target.kernels:
+        return otherwise(graph, target)
+    try:
+        source = _with_kernels(graph, target)
+    except Exception as error:  # a mistake in what writes kernels: NumPy source needs none
+        why = f"{type(error).__name__}: {error}"
+        return replace(otherwise(graph, target), no_kernels=why)
+    return source or otherwise(graph, target)
 
 
 KINDS = (

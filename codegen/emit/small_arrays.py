@@ -96,6 +96,8 @@ def speaks_of_arrays(graph: Graph, node: Node) -> bool:
         return True
     if text in (FULL, REPEATED):
         return not node.operands[0].type.shape
+    if not arrays:  # the sum of a number, as NumPy has it
+        return False
     if text == STACK:
         return not arrays[1:] and len({v.type.dtype for v in (*node.operands, *node.results)}) == 1
     if text == NORM:

@@ -96,7 +96,8 @@ class Source:
     The function goes over to that of `large` where arrays are large. One that `retries` reads how
     many turns loops have made, and runs again where there was no room for them. `looks` tells that
     it returns these beside the result. One that is `narrow` has no types of 64 bits. `frame` is
-    that of the graph. `kernels` are functions in the source that numba may compile.
+    that of the graph. `kernels` are functions in the source that numba may compile; `no_kernels`
+    is why there are none, where that is a mistake in the code that writes them.
     """
 
     text: str
@@ -112,6 +113,7 @@ class Source:
     narrow: bool = False
     frame: Frame | None = field(default=None, compare=False, repr=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)
+    no_kernels: str = field(default="", compare=False, repr=False)
 
     @cached_property
     def origins(self) -> tuple[Origin | None, ...]:

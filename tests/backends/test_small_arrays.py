@@ -11,7 +11,9 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
+from codegen.emit import small_arrays
 from tracegrad.backends import numba, numba_functions
+from tracegrad.errors import NoKernelsWarning
 from tracegrad.execution import pipeline
 
 has_numba = importlib.util.find_spec("numba") is not None
@@ -324,6 +326,55 @@ def test_arrays_that_are_large_or_in_another_order_stay_numpys(monkeypatch):
     assert not calls
     assert_same_bits(run(x, w, m), plain(x, w, m))
     assert len(calls) == 1
+
+
+# A number is an array without axes, whose sum or largest element NumPy gives.
+REDUCED = {
+    "sum": np.sum,
+    "method": lambda v: v.sum(),
+    "mean": np.mean,
+    "max": np.max,
+    "min": np.min,
+    "ptp": np.ptp,
+    "std": np.std,
+    "prod": np.prod,
+    "norm": np.linalg.norm,
+}
+
+
+@pytest.mark.parametrize("reduced", REDUCED.values(), ids=REDUCED)
+def test_reductions_of_numbers_in_and_behind_loops(reduced):
+    def inside(x):
+        s = 0.0
+        for v in x:
+            s = s + reduced(v * v)
+        return s
+
+    def behind(x):
+        s = 0.0
+        while s < 3.0:
+            s = s + x[0]
+        return reduced(s * 1.5)
+
+    x = np.linspace(0.5, 1.5, 10)
+    for f in (inside, behind):
+        for transform in (tg.compile, tg.value_and_grad):
+            assert_same_bits(transform(f, backend="numba")(x), transform(f)(x))
+
+
+def test_a_mistake_in_what_writes_kernels_leaves_numpy_source(monkeypatch):
+    def mistaken(kernel):
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(small_arrays, "Lowering", mistaken)
+    args = inputs()
+    for backend in ("numba", "auto"):
+        pipeline.forget()
+        with pytest.warns(
+            NoKernelsWarning, match=r"kalman.* its kernels cannot be written \(Index"
+        ):
+            found = first(kalman, backend=backend)(*args)
+        assert_same_bits(found, first(kalman)(*args))
 
 
 def test_reads_beyond_an_array_raise(kernels):

@@ -55,6 +55,9 @@ class settings:
 def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
     """The function of a source; `names` are those that its source does not make."""
     kernels = {kernel.name: kernel for kernel in source.kernels}
+    if source.no_kernels:
+        text = f"{source.name} stays NumPy source: its kernels cannot be written"
+        warnings.warn(f"{text} ({source.no_kernels})", NoKernelsWarning, stacklevel=2)
 
     def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         patient = source.target == "auto"

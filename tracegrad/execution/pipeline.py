@@ -216,7 +216,7 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.backends.jax import load_jax
 
         return load_jax(source)
-    if source.kernels:
+    if source.kernels or source.no_kernels:
         from tracegrad.backends.numba import load_numba
 
         return load_numba(source, names_in(source))
