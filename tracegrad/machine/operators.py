@@ -8,7 +8,7 @@ as the function of the `operator` module that names it.
 from __future__ import annotations
 
 import operator
-from collections import defaultdict
+from collections import defaultdict, deque
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -131,13 +131,20 @@ def inplace(m, op: Operator, a: Any, b: Any) -> Any:
         if result is not NotImplemented:
             return result
         return binary(m, op, a, b, f"{op.symbol.partition(' ')[0]}=")
-    if type(a) is list and op.name == "__add__":
+    reflected = special(m, b, op.reflected)
+    if type(a) in (list, deque) and op.name == "__add__":  # which is asked after the other operand
+        if reflected is not None:
+            result = call_special(m, reflected, b, a)
+            if result is not NotImplemented:
+                return result
+        elif m.class_attribute(m.type_of(b), op.reflected) is not ABSENT:
+            return binary(m, op, a, b, "+=")
         b = m.sequence(b)
     elif m.class_attribute(m.type_of(a), op.inplace_name) is ABSENT:
         symbol = "**" if op.name == "__pow__" else op.symbol
-        if special(m, a, op.name) is not None or special(m, b, op.reflected) is not None:
+        if special(m, a, op.name) is not None or reflected is not None:
             return binary(m, op, a, b, f"{symbol}=")
-    elif special(m, b, op.reflected) is not None:
+    elif reflected is not None:
         found = m.class_attribute(m.type_of(a), op.inplace_name)
         if not any(is_a(a, kind) for kind in SEQUENCES):
             result = m.native(found, a, b)

@@ -183,10 +183,10 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
 
 
 def repeats(other: Any, like: Any) -> bool:
-    """Whether ``other * like`` is a list: one repeated, as often as a number says."""
+    """Whether ``other * like`` is a list: one repeated, as often as a number says, if it can."""
     if not (isinstance(other, list | tuple) and is_array_to_function(like)):
         return False
-    return issubclass(class_in_numpy(like._array), int | np.integer)
+    return issubclass(class_in_numpy(like._array), int | float | complex | np.generic)
 
 
 OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
@@ -196,7 +196,7 @@ def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
     """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
     if isinstance(other, OTHERS) or is_jax_array(other):
         return other
-    if not isinstance(other, list | tuple) or not other:
+    if not isinstance(other, list | tuple):
         return NotImplemented
     if multiplies and repeats(other, like):
         return NotImplemented  # Python asks the list

@@ -287,6 +287,8 @@ class Tensor:
             raise written_into_plain()
 
     def __index__(self) -> int:
+        if type(self._array) is bool and is_array_to_function(self):
+            return int(self._look("bool"))
         if self.dtype.kind not in "iu":
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
         if self.ndim:  # NumPy would take it for an int, and drop its axes

@@ -26,6 +26,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.creation import full_like
+from tracegrad.ops.shape.indexing import getitem
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
@@ -552,7 +553,7 @@ def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
     if any(x is joining for joining in JOINING):
         return (lambda: joined(x, key)) if holds_tensors(key) else None
     if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
-        return lambda: asarray(x)[key]
+        return lambda: getitem(x, key)
     return None
 
 

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from tracegrad.machine import natives
+from tracegrad.ops.shape.indexing import getitem
 from tracegrad.tape.grad_mode import is_grad_enabled
 from tracegrad.tape.views import memory_shown
-from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
@@ -139,7 +139,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         by_tensors = type(key) is tuple and holds_tensors(key)
         by_tensors |= type(key) in (slice, tuple) and holds_recorded(key)
         if kind is np.ndarray and by_tensors:
-            return tg.asarray(x)[contents(world, key)]
+            return getitem(x, contents(world, key))
         return x[key if kind in native_tables.CONTAINERS else contents(world, key)]
     text = world.text_of(x)
     if isinstance(x, tuple):
