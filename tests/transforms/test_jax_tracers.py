@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, GradientError, NonScalarError, ShapeError
+from tracegrad.errors import (
+    ArgumentError,
+    GradientError,
+    NonScalarError,
+    RecompileWarning,
+    ShapeError,
+)
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -139,6 +145,52 @@ def test_every_transform_of_ours(name):
     assert_same(jax.jit(ours)(X), jax.jit(theirs)(X))
     twice = jnp.stack([X, 2 * X])
     assert_same(jax.vmap(ours)(twice), jax.jit(jax.vmap(theirs))(twice))
+
+
+def ranged(x):
+    s = 0.0
+    for i in range(10):
+        s = s * 0.5 + np.sin(x[0] * i)
+    return s
+
+
+def listed(x):
+    s = 0.0
+    for v in x:
+        s = s + v * v
+    return s
+
+
+def awaited(x):
+    k = 0
+    while k < 12:
+        x = x * 0.9 + k
+        k += 1
+    return x.sum()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [ranged, listed, awaited])
+def test_vmap_of_loops(f, backend):
+    x = np.linspace(0.1, 1.2, 24).reshape(2, 12)
+    for of in (f, tg.grad(f)):
+        expected = jnp.array(tg.vmap(of)(x))
+        assert_same(tg.vmap(of, backend=backend)(jnp.array(x)), expected)
+        assert_same(jax.jit(tg.vmap(of, backend=backend))(x), expected)
+        assert_same(tg.vmap(of, backend=backend)(jnp.array(x)), expected)
+
+
+def test_vmap_of_effects_on_arrays_of_jax_runs_for_one_example_after_the_other():
+    seen = []
+
+    def noted(x):
+        seen.append(x[0])
+        return x.sum()
+
+    ours = tg.vmap(noted, backend="jax")
+    with pytest.warns(RecompileWarning, match="one example after the other"):
+        assert_same(ours(X), X.sum(axis=1))
+    assert_same(jnp.array(seen), X[:, 0])
 
 
 def test_shapes_without_values():

@@ -94,7 +94,7 @@ class BatchCalls:
             trace = STATE.trace
             if trace is None or of.place in trace.single:
                 return one_by_one(call, values, of)
-            own = trace.single is self._single and of.place not in self._unrolled
+            own = trace.single is self._single and self._may_keep_loops(of.place)
             try:
                 return mapped(call, values, replace(of, loops=own))
             except ManyTurns as met:
@@ -106,6 +106,14 @@ class BatchCalls:
                 raise OneByOne(of.place, self.__name__, str(error)) from error
 
         return on_batch
+
+    def _may_keep_loops(self, place: Place) -> bool:
+        """Whether the program of a call may be made of one whose loops stay loops.
+
+        Not of a run on samples: that program would be of a run on their values.
+        """
+        trace = STATE.trace
+        return trace is not None and not trace.samples and place not in self._unrolled
 
     def _told(self, told: OneByOne | Aliased, arguments: Arguments) -> bool:
         """From here on a `vmap` runs its function for one example after the other.
@@ -178,7 +186,9 @@ class BatchCalls:
 
         def with_patience(values: Sequence[Any]) -> Any:
             trace = STATE.trace
-            if trace is None or trace.single is not self._single or place in self._unrolled:
+            if trace is None or trace.single is not self._single:
+                return call(values)
+            if not self._may_keep_loops(place):
                 return call(values)
             try:
                 with unrolled(TAKEN_WITHIN, PATIENCE):

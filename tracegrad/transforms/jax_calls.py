@@ -24,7 +24,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends import jax, jax_symbolic_lengths
 from tracegrad.compiled.tape_node import NotRecorded
-from tracegrad.compiled.traced_run import Run, code_of
+from tracegrad.compiled.traced_run import RESTARTS, Run, code_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, EXACT
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -175,7 +175,7 @@ def _of_samples(calling: Any, samples: Arguments, reason: str) -> Version | None
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of samples is said of the values again
             run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
-    except Exception:  # whatever it is, the run on the values tells
+    except (Exception, *RESTARTS):  # whatever it is, the run on the values tells
         return None
     trace, does = run.trace, run.stores or run.written or run.effects
     if run.serves and not (trace.refused or trace.met_tracer or does):
