@@ -174,12 +174,13 @@ def taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
 
 def _leaf_of(x: Any) -> Tensor:
     """An array or number that is differentiated, as a leaf of the tape."""
-    if type(x) is not np.ndarray:
-        if not isinstance(x, np.generic | float | complex):
+    if type(x) not in (float, complex):  # which compute as Python does
+        if type(x) is not np.ndarray:
+            if not isinstance(x, np.generic | float | complex):
+                raise _Unusual
+            x = np.asarray(x)[()]
+        if x.dtype not in _INEXACT:
             raise _Unusual
-        x = np.asarray(x)[()]
-    if x.dtype not in _INEXACT:
-        raise _Unusual
     tensor = wrap(x)
     tensor._node = LEAF
     return tensor
@@ -210,10 +211,11 @@ def derivative_on_tensors(
     made: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
-        number = isinstance(leaf, float | complex)
+        number = isinstance(leaf, float | complex)  # Python's own computes as Python does
         if not (number or isinstance(leaf, Tensor | np.ndarray | np.generic) or is_jax_array(leaf)):
             return leaf  # that is carried along
-        tensor = entered(np.asarray(leaf)[()] if number and STATE.trace is None else leaf)
+        plain = STATE.trace is not None or not number or type(leaf) in (float, complex)
+        tensor = entered(leaf if plain else np.asarray(leaf)[()])
         if tensor._node is None:
             tensor._node = LEAF
         made.append(tensor)

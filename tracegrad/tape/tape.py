@@ -124,8 +124,8 @@ class Shape:
     __slots__ = ("dtype", "shape")
 
     def __init__(self, array: Any) -> None:
-        self.shape = array.shape
-        self.dtype = array.dtype
+        self.shape = np.shape(array)
+        self.dtype = np.asarray(array).dtype if is_number(array) else array.dtype
 
     @property
     def size(self) -> int:

@@ -34,7 +34,7 @@ from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import TAKEN_WITHIN, plain_leaf, taken, unrolled
 from tracegrad.eager.within_traces import entered, left
-from tracegrad.errors import ArgumentError, raise_told
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, raise_told
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -231,7 +231,12 @@ def _by_program(
     place = _OnJax(leaves) if mode.target == "jax" else _OnProcessor()
     args, held = map_tree(place.given, primals), list(map(place.held, leaves))
     for quick in compiled._quick.get(mode, ()):
-        returned = quick(args, held)
+        try:
+            returned = quick(args, held)
+        except RAISED_BY_NUMPY:
+            if quick.version.opaque:  # the user's own code raised it
+                raise
+            continue  # the function may catch it
         if returned is not MISS:
             quick.version.hits += 1
             return _done(returned, quick.made, held, primals, has_aux, place)
@@ -356,9 +361,12 @@ class _OnJax(_OnProcessor):
 
 def held_leaf(x: Any) -> Tensor:
     """An array or a number as a leaf of the tape: a copy, or watched."""
-    array = np.asarray(x)
-    number = not isinstance(x, np.ndarray) and not array.ndim
-    tensor = wrap(array[()] if number else own_or_watched(array))
+    array: Any = x
+    if type(x) not in (float, complex):  # Python's own computes as Python does
+        array = np.asarray(x)
+        number = not isinstance(x, np.ndarray) and not array.ndim
+        array = array[()] if number else own_or_watched(array)
+    tensor = wrap(array)
     tensor._node = LEAF
     return tensor
 
