@@ -7,6 +7,7 @@ from __future__ import annotations
 import array
 import cmath
 import decimal
+import fractions
 import functools
 import heapq
 import itertools
@@ -290,6 +291,22 @@ def reduced(x, y):
 @losing
 def accumulated(x, y):
     return list(itertools.accumulate(map(float, x)))[-1] * np.sum(y)  # here
+
+
+@losing
+def as_fraction(x, y):
+    return np.sum(y) * float(fractions.Fraction(float(x[0])))  # here
+
+
+@losing
+def as_ratio(x, y):
+    above, below = float(x[0]).as_integer_ratio()  # here
+    return np.sum(y) * (above / below)
+
+
+@losing
+def mean_of_ratios(x, y):
+    return np.sum(y) * statistics.mean([float(v) for v in x])  # here
 
 
 @losing

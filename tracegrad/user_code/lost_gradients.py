@@ -117,6 +117,8 @@ class Watch:
         elif self._numbers:
             given = (*operands, *keywords.values())
             found = self._found(given)
+            if found is not None and getattr(operands[0], "__name__", "") == _RATIO:
+                raise _error(found)
             if found is not None and not self._decides(operands):
                 of_tensors = any(hasattr(x, "_array") for x in given)
                 of_tensors |= operands[0] is next and id(operands[1]) in self._iterators
@@ -272,6 +274,7 @@ def flat(nested: Any) -> tuple[Any, ...]:
 
 
 _LOOKUPS = frozenset({"getitem", "get", "setdefault", "pop"})
+_RATIO = "as_integer_ratio"  # gives whole numbers that hold all of a number, and are not followed
 _FLAT = frozenset({"sign", "floor", "ceil", "trunc", "rint", "floor_divide", "stop_gradient"})
 
 
