@@ -222,7 +222,7 @@ class FunctionalEmitter(FunctionEmitter):
     ) -> None:
         """Functions of no arguments for the blocks, and a call of the one that a test names."""
         origin = node.origin
-        names = [self._name_of_function(stem) for stem in stems]
+        names = [self._name_beside_variables(stem) for stem in stems]
         for block, name in zip(blocks, names, strict=True):
             self._apart()
             self._statement([f"def {name}():"], origin)
@@ -255,8 +255,8 @@ class FunctionalEmitter(FunctionEmitter):
             if self.left.get(value, 0) <= 0:
                 self.names.rest(name)
 
-    def _name_of_function(self, stem: str) -> str:
-        """A name that no variable has, at rest or not: the call of the function may read it."""
+    def _name_beside_variables(self, stem: str) -> str:
+        """A name that no variable has, at rest or not, for a function or what it is given."""
         return self.names.wish(stem, lambda name: name in self.owner)
 
     def _apart(self) -> None:
@@ -501,14 +501,16 @@ class FunctionalEmitter(FunctionEmitter):
 
     # -- turns ------------------------------------------------------------------------------------
 
-    def _function(self, turn: Turn, name: str, parameters: str, carried: Sequence[str]) -> None:
+    def _function(self, turn: Turn, name: str, carried: Sequence[str], index: str = "") -> None:
         """The head of a function of what is carried on."""
         self._apart()
         origin = turn.loop.origin
-        self._statement([f"def {name}({parameters}):"], origin)
+        given = carried[0] if len(carried) == 1 else self._name_beside_variables("carry")
+        self._statement([f"def {name}({index}{given}):"], origin)
         self.writer.depth += 1
         if len(carried) > 1:
-            self.writer.line(f"{', '.join(carried)} = carry", origin)
+            self.names.rest(given)
+            self.writer.line(f"{', '.join(carried)} = {given}", origin)
 
     def _begin_turn(self, turn: Turn) -> None:
         loop = turn.loop
@@ -535,7 +537,7 @@ class FunctionalEmitter(FunctionEmitter):
         loop, counter = turn.loop, turn.loop.counter
         assert counter is not None
         start, stop = counted
-        name = self._name_of_function("turn" if not loop.origin.section else "turn_back")
+        name = self._name_beside_variables("turn" if not loop.origin.section else "turn_back")
         self._begin_turn(turn)
         held = self._waits(turn.reads | {*carried})  # read in the turn or not
         index = self.names.wish(counter.index.origin.name or "i", held)
@@ -548,8 +550,7 @@ class FunctionalEmitter(FunctionEmitter):
         if counter.step != 1:
             parameter = self._named("k", held)
             bounds, first = self._counted_up(start, stop, counter.step, parameter)
-        given = carried[0] if len(carried) == 1 else "carry"
-        self._function(turn, name, f"{parameter}, {given}", carried)
+        self._function(turn, name, carried, f"{parameter}, ")
         if first and self.uses.get(counter.index, 0) > 0:
             self.writer.line(f"{index} = {first}", loop.origin)
         self._block(loop.turn)
@@ -579,14 +580,13 @@ class FunctionalEmitter(FunctionEmitter):
     ) -> tuple[str, str]:
         """The functions that say whether a loop goes on, and what a turn does; their names."""
         loop, counter = turn.loop, turn.loop.counter
-        names = [self._name_of_function(stem) for stem in ("going", "turn")]
-        given = carried[0] if len(carried) == 1 else "carry"
+        names = [self._name_beside_variables(stem) for stem in ("going", "turn")]
         before, around = self._state(), self.outside
         test = None if turn.leaving or counter else self._test(loop)
         self._begin_turn(turn)
         if test is not None:
             at = self._goes_on_at(loop, test)[0]
-            self._function(turn, names[0], given, carried)
+            self._function(turn, names[0], carried)
             needed = _made_for(loop.turn.nodes[:-1], {test.operand})
             self.left = self._count_uses(Block((*needed, Check(test.operand, test.look, True))))
             for node in needed:
@@ -599,7 +599,7 @@ class FunctionalEmitter(FunctionEmitter):
             self.outside = around
             self._begin_turn(turn)
             self.group = _group(loop.origin)
-            self._function(turn, names[1], given, carried)
+            self._function(turn, names[1], carried)
             going = test.blocks[at]
             needed = _made_for(loop.turn.nodes[:-1], set(self.graph.reads_in(going)))
             body = Block((*needed, *going.nodes), going.outputs)
@@ -609,7 +609,7 @@ class FunctionalEmitter(FunctionEmitter):
             self._block(going)
             self._end_turn()
             return names[0], names[1]
-        self._function(turn, names[0], given, carried)
+        self._function(turn, names[0], carried)
         tests = []
         if counter:
             sign = "<" if counter.step > 0 else ">"
@@ -620,7 +620,7 @@ class FunctionalEmitter(FunctionEmitter):
         self.writer.line(f"return {' & '.join(several) or True}", loop.origin)
         self.writer.depth -= 1
         self.group = _group(loop.origin)
-        self._function(turn, names[1], given, carried)
+        self._function(turn, names[1], carried)
         if counter:
             self._own(counter.index, turn.number)
             self.left[counter.index] = self.left.get(counter.index, 0) + HELD

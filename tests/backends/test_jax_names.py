@@ -170,7 +170,23 @@ def counts_to_left(x, n):
     return x
 
 
+def reads_carry(x, n):
+    carry, s, u = np.cos(x), x, x
+    for _ in range(n):
+        s, u = np.sin(u) * carry, s + carry
+    return s + u
+
+
+def counts_carry(x, n):
+    s, u = x, x
+    for carry in range(n):
+        s, u = np.sin(u) + carry, s * 0.5
+    return s + u
+
+
 NAMED = [
+    reads_carry,
+    counts_carry,
     carries_turn,
     carries_going,
     asks_taken,
