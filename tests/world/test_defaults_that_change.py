@@ -224,6 +224,22 @@ def test_written_by_a_mapped_function(backend: str) -> None:
     assert f.__defaults__ == ([1, 1, 1], [3.0])
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_written_by_a_mapped_function(backend: str) -> None:
+    def f(x: Any, total: Any = np.zeros(1), *, other: Any = np.zeros(1)) -> Any:
+        total += 1.0
+        other[0] += 2.0
+        return x * total[0] * other[0]
+
+    def of_a_helper(x: Any) -> Any:
+        return f(x)
+
+    assert tg.vmap(f, backend=backend)(X).tolist() == [2.0, 16.0, 54.0]
+    assert tg.vmap(of_a_helper, backend=backend)(X).tolist() == [32.0, 100.0, 216.0]
+    assert (f.__defaults__, f.__kwdefaults__) == (([6.0],), {"other": [12.0]})
+
+
 def test_a_mapped_function_is_given_what_stands_behind_a_default() -> None:
     def f(x: Any, a: Any = 1.0, b: Any = 2.0) -> Any:
         return x * a * a * b

@@ -474,8 +474,9 @@ class World(Variables, Sequences, Classes):
     # -- functions --------------------------------------------------------------------------------
 
     def parts_of(self, function: FunctionType) -> tuple[Any, ...]:
+        code, *defaults, closure, scope = super().parts_of(function)
         if id(function) not in self._sources:
-            return super().parts_of(function)
+            return code, *defaults, closure, scope
         if is_trusted(function.__globals__):  # a wrapper: what it wraps is in its cells
             self._enter_cells(function)
         else:
@@ -483,27 +484,35 @@ class World(Variables, Sequences, Classes):
             names = function.__globals__
             self._sources.setdefault(id(names), (names, "globals()"))
             self.guard(ATTRIBUTE, function, "__code__", function.__code__, f"the code of {text}")
-            for name in ("__defaults__", "__kwdefaults__"):
-                value = getattr(function, name)
+            for i, name in enumerate(("__defaults__", "__kwdefaults__")):
+                value = defaults[i]
                 if value is not None:
                     self.guard(ATTRIBUTE, function, name, value, f"the defaults of {text}")
                     self.enter(value, f"the defaults of {text}")
-                    self._enter_defaults(value)
+                    defaults[i] = self._enter_defaults(value)
             self._enter_cells(function)
-        return super().parts_of(function)
+        return code, *defaults, closure, scope
 
-    def _enter_defaults(self, values: Any) -> None:
-        """The defaults of a function's parameters; of arguments of the run, that they are those."""
-        items = values.items() if type(values) is dict else enumerate(values)
-        if self.machine.frame is not None or all(id(x) not in self.arguments for _, x in items):
+    def _enter_defaults(self, values: Any) -> Any:
+        """The defaults of a function's parameters; of arguments of the run, that they are those.
+
+        Arrays are given as what stands for them, so that they can be written to.
+        """
+        items = list(values.items() if type(values) is dict else enumerate(values))
+        of_call = self.machine.frame is None and any(id(x) in self.arguments for _, x in items)
+        if not of_call:
             self.contents_of(values)
-            return
+        found = []
         for key, x in items:
             text = f"{self.text_of(values)}[{key!r}]"
-            if id(x) in self.arguments:
+            if of_call and id(x) in self.arguments:
                 self.guard(ITEM, values, key, x, text)
-            else:
+            elif of_call:
                 self.contents_of(self.read(ITEM, values, key, x, text))
+            elif type(x) is np.ndarray:
+                x = self.read(ITEM, values, key, x, text)
+            found.append((key, x))
+        return dict(found) if type(values) is dict else tuple([x for _, x in found])
 
     def _enter_cells(self, function: FunctionType) -> None:
         names = function.__code__.co_freevars
