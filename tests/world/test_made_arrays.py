@@ -509,3 +509,23 @@ def test_what_a_function_of_tensors_leaves_behind() -> None:
             y, total = compiled(x)
             (total + kept["y"].sum() + kept["part"].sum() + (y * y).sum()).backward()
             assert_allclose(x.grad.numpy(), [6.0, 6.0, 14.0])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w, labels: (np.eye(3)[labels] * w).sum(),
+        lambda w, labels: (np.array([1.0, 2.0, 3.0])[labels] * w[0]).sum(),
+        lambda w, labels: (np.arange(3.0)[labels > 0] * w[0]).sum(),
+        lambda w, labels: (np.eye(3)[labels, labels] * w[0]).sum(),
+    ],
+)
+def test_rows_of_an_array_of_constants_are_taken_by_an_argument(function) -> None:
+    """One-hot rows are compiled: for all labels, as many as there are."""
+    draw = np.random.default_rng(0)
+    compiled, gradient = tg.compile(function), tg.value_and_grad(function)
+    for length in (3, 3, 3):
+        w, labels = draw.normal(size=3), draw.integers(0, 3, length)
+        expected = function(w, labels)
+        assert compiled(w, labels) == gradient(w, labels)[0] == expected
+    assert compiled.cache_info().traces == gradient.cache_info().traces == 1

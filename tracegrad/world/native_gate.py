@@ -138,6 +138,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if not world.is_outside(x):
         by_tensors = type(key) is tuple and holds_tensors(key)
         by_tensors |= type(key) in (slice, tuple) and holds_recorded(key)
+        by_tensors |= type(key) is Tensor and key.ndim > 0
         if kind is np.ndarray and by_tensors:
             return getitem(x, contents(world, key))
         return x[key if kind in native_tables.CONTAINERS else contents(world, key)]
