@@ -557,6 +557,50 @@ def refusal(f, path, *args):
     return str(caught.value)
 
 
+def with_a_second_try(a, b):
+    try:
+        root = np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        root = np.linalg.cholesky(a + 3 * np.eye(len(b)))
+    return np.sum(np.linalg.solve(root, b) ** 2)
+
+
+def solved_or_twice(a, b):
+    try:
+        y = np.linalg.solve(a, b)
+    except Exception:
+        y = b * 2
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize(
+    ("f", "raising"), [(with_a_second_try, -np.eye(3)), (solved_or_twice, np.zeros((3, 3)))]
+)
+def test_ways_on_from_what_numpy_raises_are_refused_by_name(f, raising, transform, tmp_path):
+    b = np.array([1.0, 2.0, 3.0])
+    for calls in ((), (np.eye(3), raising), (raising, np.eye(3))):
+        made = transform(f)
+        for a in calls:
+            made(a, b)
+        refusal(made, tmp_path / "f.py", raising, b)
+    assert "catches an exception that NumPy raises for these arguments" in refusal(
+        made, tmp_path / "f.py", raising, b
+    )
+    exported = imported(made.export(tmp_path / "f.py", np.eye(3), b))
+    assert_same_bits(getattr(exported, f.__name__)(np.eye(3), b), made(np.eye(3), b))
+    with pytest.raises(np.linalg.LinAlgError):
+        getattr(exported, f.__name__)(raising, b)
+
+
+def test_what_the_function_raises_itself_is_no_way_on(tmp_path):
+    made = tg.compile(lambda a, b: np.linalg.solve(a, b))
+    made(np.eye(3), np.ones(3))
+    exported = imported(made.export(tmp_path / "f.py", np.zeros((3, 3)), np.ones(3)))
+    with pytest.raises(np.linalg.LinAlgError):
+        exported.f(np.zeros((3, 3)), np.ones(3))
+
+
 def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
     path = tmp_path / "f.py"
     x = np.ones(2)

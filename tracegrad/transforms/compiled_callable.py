@@ -16,19 +16,27 @@ from typing import Any
 
 from codegen.emit.formatting import formatted
 from codegen.ir import Graph
+from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.forward_backward import backward_part, forward_part
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ExportError
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.export.writer import Callee, file_at, write
 from tracegrad.introspection.explain import CacheInfo, called, report
 from tracegrad.introspection.line_map import Statement, Statements, where
 from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
 from tracegrad.introspection.verify import Verification, verify
+from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.transforms.call import Calling, array_leaf
 from tracegrad.values.pytree import map_tree
+
+_GOES_ON = (
+    "{name} catches an exception that NumPy raises for these arguments ({error}) and goes on, "
+    "which an exported function would not do: decide by a value (an `if`) which way it goes, or "
+    "export it for arguments for which nothing raises"
+)
 
 
 class Compiled(Calling):
@@ -152,7 +160,35 @@ class Compiled(Calling):
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
         place = file_at(path)
-        return write(place, self._callee(), self._asked_for(args, kwargs))
+        return write(place, self._callee(), self._to_export(args, kwargs))
+
+    def _to_export(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; raises where it raises, and the function goes on."""
+        version = self._asked_for(args, kwargs)
+        if self._needed and not args and not kwargs:
+            return version
+        arguments = self._bind(*map_tree(array_leaf, (args, kwargs)))
+        if version.opaque or self._is_single(arguments):
+            return version
+        try:
+            with given_back(sources_of(version.program.graph)):
+                version.outputs(arguments)
+        except RAISED_BY_NUMPY as error:
+            if self._goes_on(arguments):
+                raise ExportError(_GOES_ON.format(name=self.__name__, error=error)) from None
+        except LookupError:  # a way that was not traced, which the file names
+            pass
+        return version
+
+    def _goes_on(self, arguments: Arguments) -> bool:
+        """Whether the function catches what NumPy raises for these arguments."""
+        try:
+            run = self._run(arguments, CHOSEN[self._backend], None)
+        except RAISED_BY_NUMPY:
+            return False
+        if not run.serves:
+            run.undo()
+        return True
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`.
@@ -261,7 +297,7 @@ class Bound:
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
         compiled, place = self.__func__, file_at(path)
-        version = compiled._asked_for(self._given(args, kwargs), kwargs)
+        version = compiled._to_export(self._given(args, kwargs), kwargs)
         return write(place, compiled._callee(bound=True), version)
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
