@@ -533,7 +533,8 @@ def _node(
     attributes = {k.arg: _evaluate(k.value) for k in tree.keywords if k.arg}
     if name == "constant":
         number, *dtype = map(_evaluate, given)
-        type = ArrayType(*dtype) if dtype else weak(number.__class__.__name__)
+        of_python = replace(weak(number.__class__.__name__), weak=True)
+        type = ArrayType(*dtype) if dtype else of_python
         builder.constant(number, type, attributes.get("slot"), origin)
         return builder.nodes.pop()
     if name not in ops:

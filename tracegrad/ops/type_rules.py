@@ -184,13 +184,15 @@ def ufunc(name: str) -> Callable[..., ArrayType]:
     return infer
 
 
-_ON_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor"}
+ON_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor"}
+OF_PYTHON = ArrayType("bool", (), weak=True)
+"""The type of a bool of Python's, as its comparisons give."""
 
 
 def operator(name: str) -> Callable[..., ArrayType]:
     """As `ufunc`, for one that is spelled by an operator: Python numbers stay Python numbers."""
     whole = ufunc(name)
-    counts_bools = name not in _ON_BOOLS  # True + True is 2 in Python, True in NumPy
+    counts_bools = name not in ON_BOOLS  # True + True is 2 in Python, True in NumPy
 
     def infer(sizes: Sizes, *types: ArrayType) -> ArrayType:
         if not all(t.weak for t in types):

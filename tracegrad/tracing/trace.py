@@ -33,12 +33,13 @@ from codegen.ir import (
 from codegen.keys import attribute_key
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
-from codegen.types import BFLOAT16, ArrayType, weak_of
+from codegen.types import BFLOAT16, ArrayType, weak, weak_of
 from tracegrad.errors import ArgumentError, DTypeError, TraceError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.ops.python_lists import symbols_of_lengths
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
+from tracegrad.ops.type_rules import OF_PYTHON, ON_BOOLS
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
@@ -455,8 +456,11 @@ class Trace:
         lifted = tuple(self.lift(x, origin) for x in operands)
         if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
             # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.
-            whole = (int(x) if type(x) is bool else x for x in operands)
-            lifted = tuple(self.lift(x, origin) for x in whole)
+            stays = op.name in ON_BOOLS and all(v.type.dtype == "bool" for v in lifted)
+            number, own = (bool, OF_PYTHON) if stays else (int, weak("int"))
+            numbers = (number(x) if type(x) is bool else None for x in operands)
+            pairs = zip(numbers, lifted, strict=True)
+            lifted = tuple(v if n is None else self.number(n, own, origin) for n, v in pairs)
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
             self.operands(lifted, operands)

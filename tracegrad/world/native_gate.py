@@ -55,6 +55,7 @@ from tracegrad.world.untraced_world import (
     are_one,
     attribute_of_tensor,
     class_of_tensor,
+    flags,
     identity_of,
     is_of_arrays,
 )
@@ -111,6 +112,7 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
 
 @rule_for(operator.is_, operator.is_not)
 def compare_identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
+    operands = flags(operands)
     world.compares(*operands)
     if world.loops is not None:
         world.loops.compares(*operands)

@@ -177,9 +177,18 @@ def _is_container(x: Any) -> bool:
     return isinstance(x, list | dict | set | deque)
 
 
+def flags(operands: Operands) -> Operands:
+    """Two bools as they are, if a Tensor stands for one: there is one True, which is looked at."""
+    kinds = {x.__class__ for x in operands}
+    if Tensor not in map(type, operands) or len(kinds) > 1 or not kinds <= {bool, np.bool_}:
+        return operands
+    (kind,) = kinds
+    return tuple([kind(bool(x)) for x in operands])
+
+
 def are_one(world: StandIns, operation: Any, operands: Any, keywords: Any) -> bool:
     """``x is y``"""
-    a, b = map(world.original, operands)
+    a, b = map(world.original, flags(operands))
     return bool(operation(a, b))
 
 
