@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from functools import reduce
+from itertools import pairwise
 from types import FunctionType
 
 import numpy as np
@@ -633,3 +634,17 @@ def test_a_loop_of_which_one_call_sees_no_rest_is_tried_again(fresh_loops):
     x = np.random.default_rng(0).normal(size=200)
     assert_same_bits(split(f(x)), run_eagerly(positive, (x,)))
     assert len(f.source(x).splitlines()) < 100
+
+
+def differences(x):
+    s = 0.0
+    for a, b in pairwise(x):
+        s = s + (b - a) ** 2
+    return s + np.sum(np.sin(x))
+
+
+@pytest.mark.parametrize("length", [3, 6, 12, 20])
+def test_pairs_that_share_rows_add_to_gradients_one_by_one(length):
+    x = np.random.default_rng(length).normal(size=length)
+    gradient = tg.value_and_grad(differences)
+    assert_same_bits(gradient(x), run_eagerly(gradient, x))

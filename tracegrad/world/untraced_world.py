@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from types import FunctionType, GeneratorType
 from typing import Any
 
@@ -265,6 +266,16 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
 """Types of which C code that is known runs, or reads, what they hold."""
 _MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple, FunctionType, partial})
+
+
+def pairs(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
+    """``itertools.pairwise(x)`` reads a row once for each pair, as in programs."""
+    if len(operands) == 1 and type(operands[0]) is Tensor and operands[0].ndim:
+        x: Any = operands[0]
+        return zip(x, x[1:], strict=False)
+    return operation(*operands, **keywords)
+
+
 _RULES: dict[int, Callable[..., Any]] = {
     id(operator.is_): are_one,
     id(operator.is_not): are_one,
@@ -274,6 +285,7 @@ _RULES: dict[int, Callable[..., Any]] = {
     id(getattr): attribute_of_tensor,
     id(object.__getattribute__): attribute_of_tensor,
     id(operator.setitem): set_item,
+    id(pairwise): pairs,
     **{id(setter): set_attribute for setter in (setattr, object.__setattr__)},
     **{key: change for key in native_tables.MUTATORS},
 }
