@@ -644,7 +644,9 @@ def differences(x):
 
 
 @pytest.mark.parametrize("length", [3, 6, 12, 20])
-def test_pairs_that_share_rows_add_to_gradients_one_by_one(length):
+def test_pairs_that_share_rows_add_to_gradients_one_by_one(length, monkeypatch):
     x = np.random.default_rng(length).normal(size=length)
     gradient = tg.value_and_grad(differences)
-    assert_same_bits(gradient(x), run_eagerly(gradient, x))
+    compiled = gradient(x)
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert_same_bits(gradient(x), compiled)

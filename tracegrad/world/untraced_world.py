@@ -272,7 +272,8 @@ def pairs(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
     """``itertools.pairwise(x)`` reads a row once for each pair, as in programs."""
     if len(operands) == 1 and type(operands[0]) is Tensor and operands[0].ndim:
         x: Any = operands[0]
-        return zip(x, x[1:], strict=False)
+        behind = x[1:]
+        return zip(x, behind, strict=False)
     return operation(*operands, **keywords)
 
 
