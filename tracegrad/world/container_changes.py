@@ -33,7 +33,7 @@ Keywords = dict[str, Any]
 @rule_for(operator.setitem)
 def set_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key, value = operands
-    key = world.key(x, key)
+    key = world.key(x, key, stays=True)
     if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
         value = list(items_alone(world, value))  # once: it may be an iterator
     if type(x) is np.ndarray:
@@ -217,7 +217,7 @@ def _sets_in_c(x: Any) -> bool:
 
 def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key, *default = operands
-    key = world.key(x, key)
+    key = world.key(x, key, stays=True)
     if not world.is_outside(x) or not _sets_in_c(x):
         world.changes(x)
         world.puts(operands, keywords)
@@ -254,7 +254,7 @@ def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -
 def change_set(world: World, method: Any, operands: Operands, keywords: Keywords) -> None:
     """``add``, ``discard``, ``remove`` of one item."""
     x, item = operands
-    item = world.key(x, item)
+    item = world.key(x, item, stays=method is set.add)
     item = contents(world, item)
     changed = world.change(x)
     if changed is not None:

@@ -40,6 +40,7 @@ from tracegrad.traced_scipy.sparse import Sparse
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
+from tracegrad.world.number_inputs import own as new
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -385,6 +386,17 @@ def with_numbers(x: Any) -> Any:
         found = type(x)(map(with_numbers, x))
         return found if any(map(operator.is_not, found, x)) else x
     return x
+
+
+def as_key(x: Tensor, stays: bool = True) -> Any:
+    """The number that Python hashes for a Tensor; where it `stays` its gradient goes no further."""
+    key = x._array
+    if not stays:
+        return key
+    if x._node is not None and isinstance(key, float) and key == key:
+        key = new(key)  # no object that stands elsewhere
+    x._became((key,))
+    return key
 
 
 def number_of(x: Tensor) -> Any:

@@ -79,15 +79,7 @@ def _looked_at(world: World, x: Any) -> Any:
     """An argument as Python hashes it."""
     if type(x) is Tensor and world.loops is not None and world.loops.counts(x):
         return operator.index(x)
-    found = world.hashed(x)
-    for tensor, number in zip(_flat(x), _flat(found), strict=True):
-        if tensor is not number:  # the helper computes with that: no gradient goes through it
-            tensor._became((number,))
-    return found
-
-
-def _flat(x: Any) -> list[Any]:
-    return [y for item in x for y in _flat(item)] if type(x) is tuple else [x]
+    return world.hashed(x)  # the helper computes with that: no gradient goes through it
 
 
 def _tells_itself(world: World, x: Any) -> bool:

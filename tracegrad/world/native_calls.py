@@ -237,6 +237,9 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     rule = _METHODS.get((of, name))
     if rule is not None:
         return rule(world, method, operands, keywords)
+    if name in _BY_KEY and rest and issubclass(of, dict | set | frozenset):
+        rest[0] = world.key(x, rest[0], stays=name in _KEEPING_KEYS)
+        operands = (x, *rest)
     if name in _SEARCHING:
         operands = compared(world, operands)
         rest = [*operands[1:]]
@@ -291,6 +294,9 @@ def _reads_items(world: World, x: Any) -> None:
             world.effect(f"{world.text_of(x)}, of which C code compares arrays,")
 
 
+_KEEPING_KEYS = frozenset({"__setitem__", "setdefault", "add"})
+_BY_KEY = frozenset({*_KEEPING_KEYS, "__getitem__", "__delitem__", "__contains__", "get", "pop"})
+"""Methods of dictionaries and sets that hash what they are given first."""
 _SEARCHING = frozenset({"index", "count", "remove", "__contains__", "__eq__", "__ne__"})
 """Methods of containers that compare what they hold with something."""
 _COMPARING = frozenset({"sort", "remove"})

@@ -30,7 +30,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.callable_names import is_library
 from tracegrad.world.code_origin import is_interpreted
-from tracegrad.world.interception import instead, number_of, run_native, stacked
+from tracegrad.world.interception import as_key, instead, number_of, run_native, stacked
 from tracegrad.world.native_readers import is_of_machine, refuse_written
 from tracegrad.world.outside_writes import OutsideWrites
 from tracegrad.world.stand_ins import StandIns
@@ -144,7 +144,7 @@ def _plain_key(x: Any) -> Any:
         return x if all(map(operator.is_, found, x)) else found
     if type(x) is not Tensor or not STATE.standing:
         return x
-    return x._array if isinstance(x._array, _NUMBERS) else x
+    return as_key(x) if isinstance(x._array, _NUMBERS) else x
 
 
 def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:

@@ -68,7 +68,7 @@ from tracegrad.world.guards import (
     packed,
     place_of,
 )
-from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
+from tracegrad.world.interception import MAKERS, as_key, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
@@ -309,21 +309,24 @@ class World(Variables, Sequences, Classes):
         """Where an object stands that is known by its place."""
         return self._by_path[id(x)] if self.is_by_path(x) else None
 
-    def key(self, holder: Any, key: Any) -> Any:
-        """A key of a container, or an item of a set, as the caller has it: who it is decides."""
-        self.pin(key)
-        return self.hashed(key) if issubclass(type(holder), _HASHING) else key
+    def key(self, holder: Any, key: Any, stays: bool = False) -> Any:
+        """A key of a container, or an item of a set, as the caller has it: who it is decides.
 
-    def hashed(self, x: Any) -> Any:
+        One that `stays` in the container may come back from there.
+        """
+        self.pin(key)
+        return self.hashed(key, stays) if issubclass(type(holder), _HASHING) else key
+
+    def hashed(self, x: Any, stays: bool = True) -> Any:
         """What Python hashes: it is looked at."""
         if type(x) is tuple:
-            found = tuple(map(self.hashed, x))
+            found = tuple([self.hashed(item, stays) for item in x])
             return x if all(map(operator.is_, found, x)) else found
         self.numbers.look(x)
         if type(x) is not Tensor or not self.is_array_to_caller(x):
             return x
         hash(x)  # Python looks at it
-        return x._array
+        return as_key(x, stays)
 
     def pin(self, x: Any) -> None:
         """Who an object is matters: it is guarded by identity, wherever it stands."""
