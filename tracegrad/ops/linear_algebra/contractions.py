@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
@@ -18,7 +20,7 @@ from codegen.types import ShapeError as MismatchError
 from tracegrad.errors import ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
-from tracegrad.ops.elementwise.ufuncs import astype, conj, is_complex, multiply, where
+from tracegrad.ops.elementwise.ufuncs import astype, conj, copy, is_complex, multiply, where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.products import diagonal_mask
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
@@ -183,8 +185,16 @@ outer_of = define(
 
 def outer(a: Any, b: Any) -> Any:
     """All products of an element of `a` with one of `b`: a matrix."""
-    vectors = [x if ndim_of(x) == 1 else ravel(x) for x in map(as_array, (a, b))]
-    return outer_of(*vectors)
+    return outer_of(*map(_in_one_piece, map(as_array, (a, b))))
+
+
+def _in_one_piece(x: Any) -> Any:
+    """What `ravel` gives; of a vector that lies apart a copy, whose products have other bits."""
+    if ndim_of(x) != 1:
+        return ravel(x)
+    array = getattr(x, "_array", x)
+    lies_apart = isinstance(array, np.ndarray) and not array.flags.c_contiguous
+    return copy(x) if lies_apart else x
 
 
 def kron(a: Any, b: Any) -> Any:
