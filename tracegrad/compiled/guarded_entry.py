@@ -378,6 +378,13 @@ def _reads(version: Version, captures: Sequence[str], names: dict[str, Any]) -> 
     return lines
 
 
+def _may_change(captured: Captured) -> bool:
+    """Whether a call may find another array, or the same one in another shape or dtype."""
+    if captured.source is not None or isinstance(captured.holder, Tensor):
+        return True
+    return isinstance(captured.holder, np.ndarray) and not captured.made
+
+
 def _captured_conditions(
     version: Version, captures: Sequence[str], names: dict[str, Any]
 ) -> tuple[list[str], list[str]]:
@@ -386,7 +393,7 @@ def _captured_conditions(
     of_numbers: list[str] = []
     arrays: dict[str, list[str]] = {}  # by dtype
     for captured, name in zip(version.captured, captures, strict=True):
-        if captured.source is None and not isinstance(captured.holder, Tensor):
+        if not _may_change(captured):
             continue
         if isinstance(captured.holder, Tensor) or captured.may_change_type:
             numbers = isinstance(captured.holder, Tensor) or captured.brought
@@ -423,8 +430,7 @@ def _lengths(
     arrays += [
         (name, captured.ndim)
         for name, captured in zip(captures, version.captured, strict=True)
-        if (captured.source is not None or isinstance(captured.holder, Tensor))
-        and not is_number_read(captured.holder)
+        if _may_change(captured) and not is_number_read(captured.holder)
     ]
     names = [*traced, *captures]
     axes = {(names[index], axis): s for s, (index, axis) in version.symbols.items() if s in needed}

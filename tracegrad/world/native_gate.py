@@ -175,7 +175,9 @@ def contain(world: World, operation: Any, operands: Operands, keywords: Keywords
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
         return found
-    return bool(operation(*compared(world, (contents(world, x), contents(world, item)))))
+    given = contents(world, x), contents(world, item)
+    by_key = isinstance(x, dict | set | frozenset | MappingProxyType)  # items are not compared
+    return bool(operation(*(given if by_key else compared(world, given))))
 
 
 @rule_for(len)
