@@ -51,6 +51,7 @@ class Trait(Enum):
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
     KEEPS_ORDER = "keeps_order"  # what it makes or shows of operands in C order is in C order
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
+    RAISES = "raises"  # of Python's numbers, where the second operand is 0: not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns

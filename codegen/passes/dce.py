@@ -5,7 +5,7 @@ counter ends it and its turns do nothing; others may decide which path is taken,
 join goes where all its paths go on alike.
 
 A node may depend on another by a length alone: ``x[mask]`` stays when something of its length is
-made, although nobody reads its elements.
+made, although nobody reads its elements. A division of Python's numbers stays, as it may raise.
 
 Before::                                   After::
 
@@ -101,7 +101,7 @@ class _Live:
         self.waiting += block.outputs
         for node in block.nodes:
             self.scopes[node] = scope
-            if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
+            if isinstance(node, Call) and _does_more(self.graph, node):
                 self._needs(node)
             elif isinstance(node, Check | Branch):
                 self.waiting.append(node.operand)
@@ -150,7 +150,7 @@ class _Live:
                     alive = [p in self.values for p in self._heads[label].parameters]
                     node = replace(node, arguments=_at(alive, arguments))
             leads = not isinstance(node, Constant | Call)
-            called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
+            called = isinstance(node, Call) and _does_more(self.graph, node)
             if leads or called or not self.values.isdisjoint(node.results):
                 kept.append(node)
         return block.with_nodes(tuple(kept))
@@ -158,6 +158,16 @@ class _Live:
     @cached_property
     def _heads(self) -> Mapping[object, Loop | Join]:
         return {n.label: n for n in walk(self.graph.nodes) if isinstance(n, Loop | Join)}
+
+
+def _does_more(graph: Graph, call: Call) -> bool:
+    """Whether a call has an effect, or may raise what the function raises."""
+    if Trait.EFFECT in call.op.traits:
+        return True
+    if Trait.RAISES not in call.op.traits or not all(v.type.weak for v in call.operands):
+        return False
+    divisor = graph.constant(call.operands[1])
+    return divisor is None or divisor.value == 0
 
 
 def _only_meets(body: Block, label: object) -> bool:

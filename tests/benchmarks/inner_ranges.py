@@ -1,4 +1,4 @@
-"""Nested loops whose inner range depends on the outer counter, beside the same loops unrolled.
+"""Loops whose inner range, or the width of whose slices, follows a counter, beside unrolled ones.
 
 ``python tests/benchmarks/inner_ranges.py`` prints a table of value and gradient, like `lists.py`.
 """
@@ -60,7 +60,42 @@ def convolution(x):
     return total
 
 
-OF_MATRICES = {triangular_solve, elimination, cholesky}
+def back_substitution(a):
+    n, x = a.shape[0], np.zeros(a.shape[0])
+    for i in range(n - 1, -1, -1):
+        x[i] = (a[0, i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
+    return np.sum(x * x)
+
+
+def elimination_of_rows(a):
+    n, u = a.shape[0], a.copy()
+    for k in range(n - 1):
+        u[k + 1 :, k:] -= np.outer(u[k + 1 :, k] / u[k, k], u[k, k:])
+    return np.sum(np.log(np.abs(np.diag(u))))
+
+
+def cholesky_of_rows(a):
+    n, low = a.shape[0], np.zeros((a.shape[0], a.shape[0]))
+    for i in range(n):
+        for j in range(i):
+            low[i, j] = (a[i, j] - low[i, :j] @ low[j, :j]) / low[j, j]
+        low[i, i] = np.sqrt(a[i, i] - np.sum(low[i, :i] ** 2))
+    return np.sum(np.log(np.diag(low)))
+
+
+def causal_attention(a):
+    out = np.zeros(a.shape)
+    for t in range(len(a)):
+        scores = a[: t + 1] @ a[t]
+        weights = np.exp(scores - np.max(scores))
+        out[t] = (weights / np.sum(weights)) @ a[: t + 1]
+    return np.sum(out**2)
+
+
+OF_MATRICES = {
+    *(triangular_solve, elimination, cholesky, back_substitution, elimination_of_rows),
+    *(cholesky_of_rows, causal_attention),
+}
 
 
 def inputs_of(function, n):
@@ -73,7 +108,8 @@ def main():
     print("| | length | first, ms | lines | later, ms | unrolled: first, ms | lines | later, ms |")
     print("|---|---|---|---|---|---|---|---|")
     functions = (pair_energies, triangular_solve, convolution, elimination, cholesky)
-    print_rows(functions, (10, 20, 100), inputs_of, 20)
+    of_slices = (back_substitution, elimination_of_rows, cholesky_of_rows, causal_attention)
+    print_rows((*functions, *of_slices), (10, 20, 100), inputs_of, 20)
 
 
 if __name__ == "__main__":

@@ -168,10 +168,19 @@ def squares(x):
     return total
 
 
+def made_alike(x):
+    total = 0.0
+    for i in range(1, len(x)):
+        total = total + np.sum(np.full_like(x[:i], 2.0)) * x[i]
+        if total > 40.0:
+            total = total * np.sum(np.ones_like(x[i:])) * 0.01
+    return total
+
+
 LOOPS = [
     *(sums, deviations, extremes, pairs, both_ends, middle, cumulated, joined, beside_one),
     *(softmaxes, products, in_helper, gathered, written, levinson, left_early, in_arms, nested),
-    squares,
+    *(squares, made_alike),
 ]
 SOLVERS = [
     *("back_substitution", "cholesky_of_rows", "gauss_elimination", "gram_schmidt"),

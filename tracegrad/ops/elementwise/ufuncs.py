@@ -99,8 +99,9 @@ def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return ct_a, Negated(ct_a * y)
 
 
-divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
-floor_divide = binary("floor_divide", flat, "//", domain="nonzero")
+RAISES = (Trait.RAISES,)
+divide = binary("divide", _divide_vjp, "/", traits=RAISES, identities=((1, 1),), domain="nonzero")
+floor_divide = binary("floor_divide", flat, "//", traits=RAISES, domain="nonzero")
 floor_divide_integers = define(
     "floor_divide_integers",
     "a // b",
@@ -116,6 +117,7 @@ remainder = binary(
     "remainder",
     lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),
     "%",
+    traits=RAISES,
     domain="nonzero",
 )
 fmod = binary("fmod", lambda ct, y, a, b: (ct, Negated(ct * trunc(a / b))), domain="nonzero")

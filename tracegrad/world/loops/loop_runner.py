@@ -23,7 +23,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
 from tracegrad.world.loops.loop_heads import Head
-from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending
+from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending, varies
 
 
 def untraced(x: Any) -> Any:
@@ -227,6 +227,9 @@ class Walk:
         number = next(level.numbers, ABSENT)
         if number is not ABSENT:
             self.values[counter.index] = number
+            for name, index in self.trace.sizes.counters.items():
+                if index is counter.index:
+                    self.trace.sizes.seen[name] = number
             return level.limb.turn
         if len(self.levels) > 1:
             self._stack(level)
@@ -331,7 +334,7 @@ class Walk:
                 moves = [*zip(joint.parameters, arguments, strict=True)]
             made = function_of(
                 *(calls, moves, [n.operands[1] for n in rows]),
-                *(self.values, self.value, self.trace.concrete),
+                *(self.values, self.value, self.trace),
             )
             function = self._functions[limb.nodes, limb.again, limb.meets] = made, rows
         for node, x in zip(function[1], function[0](self.values), strict=True):
@@ -356,7 +359,8 @@ class Walk:
         given = self._attributes.get(node)
         if given is None:
             given = {name: self.trace.concrete(x) for name, x in node.attributes}
-            self._attributes[node] = given
+            if not any(varies(self.trace.sizes, x) for _, x in node.attributes):
+                self._attributes[node] = given
         result = node.op(*[self.value(v) for v in node.operands], **given)  # type: ignore[operator]
         if len(node.results) == 1:
             self.values[node.results[0]] = result

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from codegen.ir import Call, Trait, Value
+from codegen.sizes import Size, Sizes
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_lists import collected
 from tracegrad.tape.tape import Node, record
@@ -50,6 +52,13 @@ def is_plain(cycles: Iterable[Cycle]) -> bool:
     )
 
 
+def varies(sizes: Sizes, attribute: Any) -> bool:
+    """Whether an attribute has a length that is the number of a turn."""
+    if isinstance(attribute, tuple):
+        return any(varies(sizes, x) for x in attribute)
+    return isinstance(attribute, Size) and sizes.counts(sizes.resolve(attribute))
+
+
 def active(cycles: Sequence[Cycle], before: Mapping[Value, Any]) -> set[Value]:
     """The values to which a gradient flows, in turns; `before` are those from before the loops."""
     found = {v for v, x in before.items() if getattr(x, "_node", None) is not None}
@@ -80,7 +89,7 @@ def function_of(
     rows: Sequence[Value],
     values: Mapping[Value, Any],
     of: Callable[[Value], Any],
-    concrete: Callable[[Any], Any],
+    trace: Any,
 ) -> Callable[[dict[Value, Any]], tuple[Any, ...]]:
     """A function that does what the calls do; it reads and writes a table of values.
 
@@ -107,11 +116,15 @@ def function_of(
         return names[value]
 
     for call in calls:
-        given = {name: concrete(x) for name, x in call.attributes}
+        given = {name: trace.concrete(x) for name, x in call.attributes}
+        turned = {name for name, x in call.attributes if varies(trace.sizes, x)}
         kernel_of: Any = call.op.kernel_of_values  # type: ignore[attr-defined]
         kernel = hold(kernel_of(given, call.operands, call.results), "f")
         operands = [read(v) for v in call.operands]
-        attributes = [f"{name}={hold(x, 'a')}" for name, x in given.items()]
+        attributes = []
+        for name, x in call.attributes:
+            now = given[name] if name not in turned else partial(trace.concrete, x)
+            attributes.append(f"{name}={hold(now, 'a')}{'()' * (name in turned)}")
         results = []
         for value in call.results:
             names[value] = f"v{len(names)}"
