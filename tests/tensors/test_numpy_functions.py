@@ -533,10 +533,12 @@ def test_lists_of_tensors_beside_operators_have_gradients():
 
 def test_what_is_no_array_is_refused_beside_operators():
     x = tg.tensor(OPERANDS["u"])
-    for other in ("a", None, {}, [], ["a"], [1, [2, 3]]):
+    for other in ("a", None, {}, ["a"], [1, [2, 3]]):
         with pytest.raises(TypeError):
             x + other
         assert (x == other) is False
+    with pytest.raises(ValueError, match="broadcast"):  # an empty list is an array of no elements
+        x + []
 
 
 def test_numpys_names_of_arguments():
