@@ -404,6 +404,7 @@ def test_graphs_that_are_kept():
 
 
 def test_check_grads_passes_and_fails():
+    np.random.seed(1)  # a direction that is nearly 0 shows no difference
     check_grads(lambda x, y: np.sum(np.sin(x) * y), (0, 1))(X, X)
     check_grads(lambda z: np.sum(np.abs(z) ** 2))(X + 1j)
     combo_check(np.sum, (0,))([X, A], axis=[None, 0])
