@@ -406,9 +406,9 @@ class FunctionEmitter(Emitter):
         self.writer.inside("")
         self.writer.depth -= 1
         self.around.pop()
-        if loop.counter and loop.counter.length:
-            self.lengths.given.pop(loop.counter.length.symbol, None)
         if loop.counter:
+            if loop.counter.length:
+                self.lengths.given.pop(loop.counter.length.symbol, None)
             ended = loop.after or Unseen((), origin=loop.origin), before
         return self._follow(turns, ended, to)
 

@@ -335,6 +335,16 @@ def handed_out(x):
     return np.sum(y * y)
 
 
+def left_between(x):
+    total = 0.0
+    for i in range(1, len(x) - 2):
+        total = total + np.sum(x[i + 1 :] ** 2)
+        if total > 20.0:
+            break
+        total = total + np.mean(x[: i + 1])
+    return total
+
+
 def cut_off(x):
     total = 0.0
     for i in range(len(x)):
@@ -343,7 +353,9 @@ def cut_off(x):
 
 
 @pytest.mark.parametrize(
-    "function", [of_length, made, carried, kept, handed_out, cut_off], ids=lambda f: f.__name__
+    "function",
+    [of_length, made, carried, kept, handed_out, left_between, cut_off],
+    ids=lambda f: f.__name__,
 )
 def test_what_is_no_loop_is_right(function):
     with warnings.catch_warnings():

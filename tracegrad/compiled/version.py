@@ -552,7 +552,8 @@ def make_version(
     except CodegenError as error:
         if tree.joined:
             raise Unjoined(None, str(error)) from error
-        if target != "jax" or not tree.loops:
+        may_unroll = target == "jax" or joint.sizes.counters  # a turn that leaves has no number
+        if not (may_unroll and tree.loops):
             raise
         raise Unrollable(str(error)) from error
     except TraceError as error:  # an op of SciPy's of an array that NumPy knows, but for a loop

@@ -190,8 +190,7 @@ class Trace:
         self.slots, self.counts = dict(tree.slots), dict(tree.counts)
         self.masks = dict(tree.masks)
         for name in self.sizes.data:
-            look = partial(self._look_at_count, self.masks[name]) if name in self.masks else None
-            self.sizes.data[name] = look or self._look_at_turn
+            self.sizes.data[name] = partial(self._look_at_count, self.masks[name])
         for value, holder in zip(tree.captured, holders, strict=True):
             self._see(value, getattr(holder, "_array", holder))
             self.captured.setdefault(id(holder), (holder, value))
@@ -780,11 +779,6 @@ class Trace:
             for v in node.operands
         )
         return (node.op.name, operands, shown)
-
-    def _look_at_turn(self, number: int) -> None:
-        """A length that is the number of a turn of a loop is assumed to be something."""
-        assert self.world is not None and self.world.loops is not None
-        self.world.loops.fixes_turns()
 
     def _look_at_count(self, mask: Value, count: int) -> None:
         if self.samples:
