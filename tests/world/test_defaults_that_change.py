@@ -259,3 +259,37 @@ def test_a_default_that_is_passed_as_well() -> None:
     assert mapped(X[None], scales).tolist() == [24.0]
     scales["a"] = 3.0
     assert mapped(X[None], scales).tolist() == [54.0]
+
+
+INSIDE: dict[str, Callable[[Any], Any]] = {
+    "compile": tg.compile,
+    "grad": tg.grad,
+    "value and grad": tg.value_and_grad,
+    "grad of compiled": lambda f: tg.grad(tg.compile(f)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("inside", INSIDE)
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_default_that_is_written_inside_a_mapped_function(inside: str, by_name: bool) -> None:
+    """Each example meets what those before it left there."""
+    buffer = np.zeros(2)
+
+    def by_position(x: Any, store: Any = buffer) -> Any:
+        store[0] = store[0] + 1.0
+        return x * store[0]
+
+    def named(x: Any, *, store: Any = buffer) -> Any:
+        store[0] += 1.0
+        return x * store[0]
+
+    mapped = tg.vmap(INSIDE[inside](named if by_name else by_position))
+    x, turns = np.arange(1.0, 4.0), np.arange(1.0, 4.0)
+    for _ in range(2):
+        found = mapped(x)
+        value, slope = x * turns, turns
+        expected = {"compile": value, "value and grad": (value, slope)}.get(inside, slope)
+        np.testing.assert_array_equal(found, expected)
+        turns = turns + 3
+    assert buffer[0] == 6

@@ -94,6 +94,10 @@ class Transform:
     def positions(self) -> tuple[int, ...]:
         return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
 
+    def is_beyond(self, given: int) -> bool:
+        """Whether derivatives are taken by more than the first arguments, which a call gives."""
+        return self.differentiates and any(position >= given for position in self.positions)
+
     @property
     def takes_tangents(self) -> bool:
         """Whether arguments are followed by their tangents."""

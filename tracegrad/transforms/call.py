@@ -382,8 +382,10 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             self._defaults = defaults
             self._signature = self.__signature__ = self._signature_now()
         unread = self._transform.unread(self._function)
-        maps = self._transform.kind == "vmap"  # whose function reads its defaults itself
-        known = (self._static, unread, not maps, self._shown)
+        maps = self._transform.kind == "vmap"
+        # Inside a trace the function reads its defaults, which are then known to be from outside.
+        filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
+        known = (self._static, unread, filled, self._shown)
         arguments = bind(self._signature, args, kwargs, *known)
         if not maps:
             return arguments
