@@ -634,6 +634,23 @@ def while_on_value(np):
     return steps
 
 
+@program(lambda draw: (draw(3),))
+def every_third_turn(np):
+    """Which arm a turn takes is kept for the way back: a bool of each turn."""
+
+    def steps(x):
+        y = np.sum(x * x)
+        for n in range(40):
+            if n % 3 == 0:
+                y = y - 0.25 * x[1]
+            y = y * 1.5
+            if y > 100.0:
+                break
+        return y
+
+    return steps
+
+
 @program(lambda draw, n=4: (draw(n), 0.5), dict(n=1), order=2, argnums=(0, 1))
 def early_return(np):
     def loss(x, threshold):

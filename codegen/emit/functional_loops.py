@@ -487,7 +487,8 @@ class FunctionalEmitter(FunctionEmitter):
         """A value of this type that nobody reads."""
         type_ = value.type
         if type_.weak:
-            number: Any = {"int": 0, "float": 0.0, "complex": 0j}[kind(type_.dtype)]
+            zeros = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
+            number: Any = zeros[kind(type_.dtype)]
             return literal(number, self.target).text
         shape, dtype = self._attribute(type_.shape)[0], self._attribute(type_.dtype)[0]
         return f"jnp.zeros({shape.text}, dtype={dtype.text})"

@@ -239,3 +239,37 @@ def test_updates_that_are_refused_say_what_to_write(backend):
     assert_close(np.asarray(applied(W)), np.asarray(W.at[1].apply(jnp.sin)), 1e-6)
     asked = tg.compile(lambda x: x if hasattr(x, "at") else 2.0 * x, backend=backend)
     assert_close(asked(np.ones(3)), np.full(3, 2.0), 0)
+
+
+def _straight_through(x):
+    return np.sum((x + tg.stop_gradient(np.round(x) - x)) ** 2)
+
+
+def _in_turns(x):
+    y = x
+    for _ in range(9):
+        y = y + x * tg.stop_gradient(np.sin(x + y))
+    return np.sum(y)
+
+
+def _not_recorded(x):
+    with tg.no_grad():
+        scale = np.sum(x**2)
+    return np.sum(x * scale)
+
+
+def _detached(x):
+    return np.sum(x * tg.as_tensor(x * x).detach())
+
+
+@pytest.mark.parametrize("f", [_straight_through, _in_turns, _not_recorded, _detached])
+def test_gradients_that_are_stopped_are_stopped_for_jax_too(f):
+    with jax.enable_x64(True):
+        x = jnp.array([0.3, 1.7])
+        expected = np.asarray(tg.grad(f)(np.asarray(x)))
+        for compiled in (tg.compile(f), tg.compile(f, backend="jax")):
+            assert_close(jax.grad(compiled)(x), expected, 1e-12)
+            assert_close(jax.jit(jax.grad(compiled))(x), expected, 1e-12)
+        second = tg.hessian(f)(np.asarray(x))
+        assert_close(jax.jacfwd(tg.grad(f))(x), second, 1e-12)
+        assert_close(jax.hessian(tg.compile(f))(x), second, 1e-12)

@@ -395,12 +395,26 @@ def halved_number(r: Rewriter, call: Call) -> Value | None:
 
 
 @on(
-    *(ufuncs.alias, arrays_and_scalars.as_scalar, ufuncs.stop_gradient),
+    *(ufuncs.alias, arrays_and_scalars.as_scalar),
     *(python_lists.handed, python_lists.row_list),
 )
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
     return call.operands[0]
+
+
+@on(ufuncs.stop_gradient)
+def stopped_value(r: Rewriter, call: Call) -> Value | None:
+    """Nobody differentiates a program for NumPy; one for JAX, JAX may."""
+    return call.operands[0]
+
+
+@on(ufuncs.stop_gradient)
+def stopped_constant(r: Rewriter, call: Call) -> Value | None:
+    """What has no derivative needs no mark for JAX."""
+    (x,) = call.operands
+    known = x.type.dtype[0] not in "fc" or r.constant_of(x) is not None
+    return x if known else None
 
 
 @on(python_lists.list_item)
@@ -618,6 +632,7 @@ RULES: tuple[Rule, ...] = (
 )
 NUMPY_RULES: tuple[Rule, ...] = (
     *RULES,
+    stopped_value,
     inverses_in_common,
     splat_placed,
     repeated,
@@ -625,6 +640,7 @@ NUMPY_RULES: tuple[Rule, ...] = (
 )
 JAX_RULES: tuple[Rule, ...] = (
     *RULES,
+    stopped_constant,
     divided_by_zero,
     reciprocal_of_integers,
     angle_of_reals,

@@ -691,6 +691,7 @@ stop_gradient = define(
     "x",
     infer=lambda sizes, x: x,
     differentiable=False,
+    jax="jax.lax.stop_gradient(x)",  # JAX may differentiate the program
     traits=(Trait.ELEMENTWISE, Trait.VIEW, Trait.KEEPS_ORDER),
     doc="The values of `x`, without a gradient.",
 )
