@@ -201,10 +201,14 @@ def derivative_on_tensors(
     call: Callable[[Sequence[Any]], Any],
     arguments: Arguments,
     transform: Transform,
-    create_graph: bool,
+    create_graph: bool | None,
     name: str = "the function",
 ) -> Any:
-    """Value and gradient by running the function on Tensors and walking their tape."""
+    """Value and gradient by running the function on Tensors and walking their tape.
+
+    What is returned has a history with `create_graph`, and without a word of it where the function
+    has read a Tensor from outside that requires grad.
+    """
     wanted = check_wanted(arguments, transform)
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
@@ -241,9 +245,22 @@ def derivative_on_tensors(
         if transform.takes_tangents:
             leaves = tangent_leaves(arguments, wanted)
             tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
-        return derived(returned, inputs, tangents, arguments, transform, create_graph, name)
+        with_graph = _reaches_others(returned, inputs) if create_graph is None else create_graph
+        found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
+        return map_tree(_detached, found) if create_graph is None and not with_graph else found
     finally:
         STATE.update(**before)
+
+
+def _reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
+    """Whether what a function returned depends on other Tensors that require grad."""
+    roots = [x for x in flatten(returned)[0] if isinstance(x, Tensor) and x.requires_grad]
+    known = set(map(id, inputs))
+    return any(id(leaf) not in known for leaf in engine.leaves_of(engine.gather(roots), roots))
+
+
+def _detached(leaf: Any) -> Any:
+    return leaf.detach() if isinstance(leaf, Tensor) and leaf.requires_grad else leaf
 
 
 TAKEN_WITHIN = (

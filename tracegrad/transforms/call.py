@@ -675,7 +675,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
 
         return inside_jax(self, args, kwargs)
 
-    def _inline(self, arguments: Arguments) -> Any:
+    def _inline(self, arguments: Arguments, create_graph: bool | None = True) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
         given = [leaf.value for leaf in arguments.leaves]
@@ -690,8 +690,8 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
 
                 found = journaled(call, arguments, self._transform, run)
                 return left(found, given) if self._transform.kind == "vmap" else found
-            found = derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
-            return left(found, given)
+            more = (create_graph, self.__name__)
+            return left(derivative_on_tensors(call, arguments, self._transform, *more), given)
 
     def _without_program(self, arguments: Arguments) -> Any:
         """A call that is answered eagerly, on account."""

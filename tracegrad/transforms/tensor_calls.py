@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from tracegrad.compiled.traced_run import asks_class, code_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import boxed_leaf
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
@@ -47,7 +48,7 @@ class TensorCalls:
     _budget: Budget
     _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
     _bind: Callable[..., Arguments]
-    _inline: Callable[[Arguments], Any]
+    _inline: Callable[..., Any]
     _answer: Callable[..., Answer]
     _blame: Callable[..., Any]
     __call__: Callable[..., Any]
@@ -82,9 +83,9 @@ class TensorCalls:
         there = any(type(tensor._array) is DeviceArray for tensor in tensors)
         if not there and not STATE.special and self._may_record(recorded):
             return self._call_with_history(args, kwargs)
-        plain = self._stays_eager and not self._transform.differentiates
-        if recorded or (plain and STATE.grad_enabled and not there):  # it may read a history
-            return self._inline(self._bind(args, kwargs))
+        if recorded or (STATE.grad_enabled and not there and self._may_read_history(args, kwargs)):
+            result = self._inline(self._bind(args, kwargs), recorded or None)
+            return result if recorded else map_tree(boxed_leaf, result)
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
@@ -111,6 +112,20 @@ class TensorCalls:
         keeps = any(version.keeps or version.written for version in every)
         plain = not (recorded or asks or keeps) and every
         return not plain or any(isinstance(h, Tensor) for h in holders)
+
+    def _may_read_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the function may read a Tensor from outside that requires grad.
+
+        Then its derivatives, and what it returns, depend on that one. A call without a version of
+        derivatives makes one, which knows.
+        """
+        if self._stays_eager or not self._transform.differentiates:
+            return self._stays_eager
+        if not self._every:
+            with suppress(TracegradError):
+                self._version_for(*map_tree(bare, (args, kwargs)))
+        holders = [captured.holder for version in self._every for captured in version.captured]
+        return not self._every or any(isinstance(h, Tensor) and h.requires_grad for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""

@@ -1,0 +1,62 @@
+"""Derivatives of functions that read a Tensor from outside which requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from checks import assert_close
+
+import tracegrad as tg
+
+TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda f, x: tg.grad(f)(x),
+    "value": lambda f, x: tg.value_and_grad(f)(x)[0],
+    "jacobian": lambda f, x: tg.jacobian(f)(x),
+    "jvp": lambda f, x: tg.jvp(f, (x,), (x,))[1],
+    "hessian": lambda f, x: tg.hessian(f)(x),
+    "hvp": lambda f, x: tg.hvp(f)(x, x),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_what_is_returned_depends_on_it(transform: str, compiled: bool) -> None:
+    tg.config.compile = compiled
+    factor = tg.tensor([2.0, 3.0], requires_grad=True)
+    x = tg.tensor([1.0, 2.0])
+
+    def of_factor(v: Any) -> Any:
+        return (v**3).sum() * factor[0]
+
+    def of_itself(v: Any) -> Any:
+        return (v**3).sum() * 2.0
+
+    for _ in range(3):
+        found = TRANSFORMS[transform](of_factor, x)
+        found.sum().backward()
+        expected = TRANSFORMS[transform](of_itself, x)
+        assert not expected.requires_grad
+        assert_close(found.detach().numpy(), expected.numpy(), 1e-12)
+        assert_close(factor.grad.numpy(), np.array([expected.numpy().sum() / 2.0, 0.0]), 1e-12)
+        factor.grad = None
+        with tg.no_grad():
+            assert not TRANSFORMS[transform](of_factor, x).requires_grad
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_penalty_of_gradients_has_gradients(compiled: bool) -> None:
+    tg.config.compile = compiled
+    w = tg.tensor([0.5, -0.3], requires_grad=True)
+    x = tg.tensor([1.0, 2.0])
+
+    def penalty(w: Any) -> Any:
+        slope = tg.grad(lambda v: tg.tanh(v * w).sum())(x)
+        return ((slope * slope).sum() - 1.0) ** 2
+
+    for _ in range(2):
+        w.grad = None
+        penalty(w).backward()
+        assert_close(w.grad.numpy(), tg.grad(penalty)(w.detach().numpy()), 1e-12)
