@@ -143,18 +143,19 @@ def _bare_text(atom: Atom, texts: Mapping[str, str]) -> str:
 def _slice_text(length: SliceLength, texts: Mapping[str, str]) -> str:
     """The length of a slice: of ``x[1:]`` ``max(n0 - 1, 0)``, of ``x[:2]`` ``min(n0, 2)``."""
     of, start, stop, step = length.of, length.start or 0, length.stop, length.step or 1
-    whole, up = as_python(of, texts), step - 1  # to be rounded up
+    up = step - 1  # to be rounded up
+    if (start, stop) == (0, None) and step > 1:
+        return _bare_text(Quotient(add(of, up), step), texts)
     least, most = (texts.get(name, name) for name in ("min", "max"))
+    if stop is None and start > 0 < step:
+        text = f"{most}({as_python(add(of, up - start), texts)}, 0)"
+        return f"{text} // {step}" if step > 1 else text
+    whole = as_python(of, texts)
     match (start, stop):
-        case (0, None) if step > 1:
-            return _bare_text(Quotient(add(of, up), step), texts)
         case (int(), None) if start < 0 < step:
             text = f"{least}({whole}, {-start})"
         case (0, int(end)) if end >= 0 < step:
             text = f"{least}({whole}, {end})"
-        case (int(), None) if start > 0 < step:
-            text = f"{most}({as_python(add(of, up - start), texts)}, 0)"
-            return f"{text} // {step}" if step > 1 else text
         case (int(), int(end)) if start > 0 < step and end >= 0:
             text = f"{most}({least}({whole}, {end}) - {start}, 0)"
         case _:
@@ -351,6 +352,9 @@ def slice_length(of: Dim, item: slice) -> Dim:
     stop = item.stop
     if step == 1 and (start or 0) >= 0 and (stop is None or stop < 0):
         start, stop = (start or 0) - (stop or 0), None  # x[1:], x[:-1]: as many are dropped
+        match of.atom():
+            case SliceLength(whole, int(dropped), None, None) if dropped > 0:  # x[1:][1:] is x[2:]
+                of, start = whole, start + dropped
     return size_of(SliceLength(of, start, stop, None if step == 1 else step))
 
 

@@ -2358,6 +2358,21 @@ def _substitution_in_jax(np):
     return loss
 
 
+@program(lambda draw, n=9: (draw(n),), dict(n=12), dict(n=4))
+def binomial_tree(np):
+    """Each turn drops an element, at one end and at the other."""
+
+    def loss(prices):
+        value, spot = prices, prices
+        for k in range(len(prices) - 1, 0, -1):
+            spot = 1.1 * spot[:-1]
+            held = 0.6 * value[1:] + 0.4 * value[:-1]
+            value = np.maximum(held, np.maximum(spot, 0.1 * k))
+        return value[0]
+
+    return loss
+
+
 @program(
     lambda draw, n=12: (draw(n, n), draw(n)), dict(n=17), dict(n=3), reference=_substitution_in_jax
 )
