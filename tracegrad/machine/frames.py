@@ -683,6 +683,16 @@ def step(m: Machine, f: Frame, own: Handled, error: BaseException | None) -> Any
 
 def drive(m: Machine, f: Frame) -> Iterator[Any]:
     """A generator that runs an interpreted frame: C code may go through it as through any other."""
+    try:
+        return (yield from _driven(m, f))
+    finally:
+        if is_a(m.unwound, GeneratorExit):
+            m.unwound = None  # whose traceback has the variables
+        f.stack.clear()  # a generator that it went through is closed
+        f.fast[:] = [ABSENT] * len(f.fast)
+
+
+def _driven(m: Machine, f: Frame) -> Iterator[Any]:
     own = Handled()
     error: BaseException | None = None
     while True:

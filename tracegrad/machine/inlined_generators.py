@@ -192,6 +192,19 @@ def _(t, arg, n):
     return op
 
 
+@maker("END_GENERATOR")
+def _(t, arg, n):
+    """What the generator had is nobody's now: a generator that it went through is closed."""
+    slots = t.instructions[n - 1].of.slots
+
+    def op(f, s):
+        for slot in slots:
+            f.fast[slot] = ABSENT
+        return n
+
+    return op
+
+
 @maker("PUSH_NONE")
 def _(t, arg, n):
     def op(f, s):
@@ -211,7 +224,7 @@ class _Unknown(Exception):
 _ADDED = {
     **dict.fromkeys(("RETURN_GENERATOR", "PUSH_NONE", "IS_FIRST"), 1),
     **dict.fromkeys(("CALL_BELOW", "CALL_OWN", "ADD_UP"), -1),
-    "ADDED_UP": 0,
+    **dict.fromkeys(("ADDED_UP", "END_GENERATOR"), 0),
 }
 """How much higher the stack is behind instructions of the machine's own."""
 
@@ -540,9 +553,16 @@ class _Writer:
             elif x.name in _ENDS:
                 for _ in range(depth):
                     self._add(Added("POP_TOP", 0, x.offset))
+                self._ends(x.offset)
                 self._add(Added("JUMP_FORWARD", 0, x.offset), end)
             else:
                 self._of_generator(x)
+
+    def _ends(self, offset: int) -> None:
+        """The generator is left."""
+        ends = Begins("END_GENERATOR", 0, offset)
+        ends.of = self.of
+        self._add(ends)
 
     def _of_generator(self, x: Instruction) -> None:
         for name, arg in x.parts:
@@ -568,6 +588,7 @@ class _Writer:
                     if x.name == "SWAP":
                         self._add(Added("SWAP", 2, x.offset))
                     self._add(Added("POP_TOP", 0, x.offset))
+                self._ends(x.offset)
                 behind = i + 2 if x.name == "SWAP" else i + 1
                 self._add(Added("JUMP_FORWARD", 0, x.offset), ("code", behind))
                 continue
