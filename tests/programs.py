@@ -634,23 +634,6 @@ def while_on_value(np):
     return steps
 
 
-@program(lambda draw: (draw(3),))
-def every_third_turn(np):
-    """Which arm a turn takes is kept for the way back: a bool of each turn."""
-
-    def steps(x):
-        y = np.sum(x * x)
-        for n in range(40):
-            if n % 3 == 0:
-                y = y - 0.25 * x[1]
-            y = y * 1.5
-            if y > 100.0:
-                break
-        return y
-
-    return steps
-
-
 @program(lambda draw, n=4: (draw(n), 0.5), dict(n=1), order=2, argnums=(0, 1))
 def early_return(np):
     def loss(x, threshold):
@@ -2354,21 +2337,6 @@ def _substitution_in_jax(np):
     def loss(a, b):
         u = np.triu(a) + 4.0 * np.eye(len(b))
         return np.sum(np.linalg.solve(u, b) ** 2)
-
-    return loss
-
-
-@program(lambda draw, n=9: (draw(n),), dict(n=12), dict(n=4))
-def binomial_tree(np):
-    """Each turn drops an element, at one end and at the other."""
-
-    def loss(prices):
-        value, spot = prices, prices
-        for k in range(len(prices) - 1, 0, -1):
-            spot = 1.1 * spot[:-1]
-            held = 0.6 * value[1:] + 0.4 * value[:-1]
-            value = np.maximum(held, np.maximum(spot, 0.1 * k))
-        return value[0]
 
     return loss
 

@@ -273,3 +273,21 @@ def test_gradients_that_are_stopped_are_stopped_for_jax_too(f):
         second = tg.hessian(f)(np.asarray(x))
         assert_close(jax.jacfwd(tg.grad(f))(x), second, 1e-12)
         assert_close(jax.hessian(tg.compile(f))(x), second, 1e-12)
+
+
+def test_which_arm_a_turn_took_is_kept_for_the_way_back():
+    def steps(x):
+        y, n = x[0], 0
+        while y < 100.0:
+            n += 1
+            y = y * 1.5
+            if n % 3 == 0:
+                y = y - 0.25 * x[1]
+        return y
+
+    with jax.enable_x64(True):
+        x = np.array([0.9, 0.2])
+        value, slope = tg.value_and_grad(steps, backend="jax")(x)
+        expected = tg.value_and_grad(steps)(x)
+        assert_close(value, expected[0], 1e-12)
+        assert_close(slope, expected[1], 1e-12)

@@ -23,8 +23,10 @@ TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("transform", TRANSFORMS)
-def test_what_is_returned_depends_on_it(transform: str, compiled: bool) -> None:
-    tg.config.compile = compiled
+def test_what_is_returned_depends_on_it(
+    transform: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tg.config, "compile", compiled)
     factor = tg.tensor([2.0, 3.0], requires_grad=True)
     x = tg.tensor([1.0, 2.0])
 
@@ -47,8 +49,10 @@ def test_what_is_returned_depends_on_it(transform: str, compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_a_penalty_of_gradients_has_gradients(compiled: bool) -> None:
-    tg.config.compile = compiled
+def test_a_penalty_of_gradients_has_gradients(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tg.config, "compile", compiled)
     w = tg.tensor([0.5, -0.3], requires_grad=True)
     x = tg.tensor([1.0, 2.0])
 

@@ -53,7 +53,6 @@ ONE_BY_ONE = {
     "while_on_value",
     "early_return",
     "early_break",
-    "every_third_turn",
     "larger_of_two",
     "states_of_a_class",
     "thinned_copy",
