@@ -182,3 +182,13 @@ def test_ops_have_the_numbers_of_float32(op):
                 np.testing.assert_allclose(
                     a.astype("f4"), b, rtol=0.1, atol=0.1, err_msg=str(sample)
                 )
+
+
+def test_a_gradient_that_is_stopped():
+    def f(x):
+        return np.sum(x * tg.stop_gradient(x * x))
+
+    x = jnp.array([0.5, 1.5], jnp.bfloat16)
+    found = jax.grad(tg.compile(f, backend="jax"))(x)
+    assert found.dtype == jnp.bfloat16
+    assert found.tolist() == [0.25, 2.25]

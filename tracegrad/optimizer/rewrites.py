@@ -413,8 +413,7 @@ def stopped_value(r: Rewriter, call: Call) -> Value | None:
 def stopped_constant(r: Rewriter, call: Call) -> Value | None:
     """What has no derivative needs no mark for JAX."""
     (x,) = call.operands
-    known = x.type.dtype[0] not in "fc" or r.constant_of(x) is not None
-    return x if known else None
+    return None if is_inexact(x.type.dtype) and r.constant_of(x) is None else x
 
 
 @on(python_lists.list_item)
