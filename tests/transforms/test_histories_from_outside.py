@@ -64,3 +64,17 @@ def test_a_penalty_of_gradients_has_gradients(
         w.grad = None
         penalty(w).backward()
         assert_close(w.grad.numpy(), tg.grad(penalty)(w.detach().numpy()), 1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_one_arm_alone_reads_it(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    factor = tg.tensor([2.0, 3.0], requires_grad=True)
+
+    def f(v: Any) -> Any:
+        return (v**3).sum() if v.sum() > 0 else (v**3).sum() * factor[0]
+
+    slope = tg.grad(f)
+    for sign in (1.0, 1.0, -1.0, -1.0, 1.0):
+        found = slope(tg.tensor([1.0, 2.0]) * sign)
+        assert found.requires_grad == (sign < 0)

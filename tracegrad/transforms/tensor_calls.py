@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -83,15 +82,22 @@ class TensorCalls:
         there = any(type(tensor._array) is DeviceArray for tensor in tensors)
         if not there and not STATE.special and self._may_record(recorded):
             return self._call_with_history(args, kwargs)
-        if recorded or (STATE.grad_enabled and not there and self._may_read_history(args, kwargs)):
-            result = self._inline(self._bind(args, kwargs), recorded or None)
-            return result if recorded else map_tree(boxed_leaf, result)
+        asks = STATE.grad_enabled and not there  # whether the function reads a history
+        if recorded or (asks and self._stays_eager):
+            return self._with_history(args, kwargs, recorded)
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
         borrowed = Borrowed()
         plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare if there else bare_memory)
-        result = self(*plain_args, **plain_kwargs)
+        result = MISS
+        if asks and self._transform.differentiates:
+            if not (plain_kwargs or any(map(_holds_history, self._every))):
+                result = self._entered(CHOSEN[self._backend], plain_args)
+            if result is MISS and self._reads_history(plain_args, plain_kwargs):
+                return self._with_history(args, kwargs, recorded)
+        if result is MISS:
+            result = self(*plain_args, **plain_kwargs)
         borrowed.settle(boxed_leaf)
         if there:
             return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
@@ -113,19 +119,21 @@ class TensorCalls:
         plain = not (recorded or asks or keeps) and every
         return not plain or any(isinstance(h, Tensor) for h in holders)
 
-    def _may_read_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the function may read a Tensor from outside that requires grad.
+    def _reads_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a function of derivatives may read a Tensor from outside that requires grad.
 
-        Then its derivatives, and what it returns, depend on that one. A call without a version of
-        derivatives makes one, which knows.
+        The version that stands for the call knows, and is made where there is none; a call that
+        none stands for may.
         """
-        if self._stays_eager or not self._transform.differentiates:
-            return self._stays_eager
-        if not self._every:
-            with suppress(TracegradError):
-                self._version_for(*map_tree(bare, (args, kwargs)))
-        holders = [captured.holder for version in self._every for captured in version.captured]
-        return not self._every or any(isinstance(h, Tensor) and h.requires_grad for h in holders)
+        try:
+            return _holds_history(self._version_for(args, kwargs))
+        except TracegradError:
+            return True
+
+    def _with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
+        """The call as its ops; where no argument requires grad, a Tensor from outside may."""
+        result = self._inline(self._bind(args, kwargs), recorded or None)
+        return result if recorded else map_tree(boxed_leaf, result)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
@@ -181,3 +189,9 @@ class TensorCalls:
             known = self._quick.get(made.version.mode, ())
             current = [q for q in known if q.version is not made.version.replaces]
             self._quick[made.version.mode] = (made, *current[:7])
+
+
+def _holds_history(version: Version) -> bool:
+    """Whether a version reads a Tensor from outside that requires grad."""
+    holders = [captured.holder for captured in version.captured]
+    return any(isinstance(holder, Tensor) and holder.requires_grad for holder in holders)
