@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,8 @@ def rows(x: Any) -> Iterator[Any]:
         LOG.append("closed")
 
 
-def in_an_expression(p: Any, x: Any) -> Any:
-    s = p * 0.0
-    for v in (w * i for i, w in enumerate(rows(x), 1)):
-        s = s + p * v
-        if s > 1.0:
-            break
-    LOG.append("behind")
-    return s * (2.0 if OPEN["rows"] else 1.0)
+def numbered(x: Any) -> Iterator[Any]:
+    return (w * i for i, w in enumerate(rows(x), 1))
 
 
 def doubled(x: Any) -> Iterator[Any]:
@@ -39,40 +34,52 @@ def doubled(x: Any) -> Iterator[Any]:
         yield v * 2.0
 
 
-def in_a_generator(p: Any, x: Any) -> Any:
-    s = p * 0.0
-    for v in doubled(x):
-        s = s + p * v
-        if s > 1.0:
-            break
-    LOG.append("behind")
-    return s * (2.0 if OPEN["rows"] else 1.0)
+def of_a_variable(x: Any) -> Iterator[Any]:
+    given = rows(x)
+    for v in given:
+        yield -(-v)
 
 
 def handed_on(x: Any) -> Iterator[Any]:
     yield from rows(x)
 
 
-def in_a_generator_that_hands_on(p: Any, x: Any) -> Any:
-    s = p * 0.0
-    for v in handed_on(x):
-        s = s + p * v
-        if s > 1.0:
-            break
-    LOG.append("behind")
-    return s * (2.0 if OPEN["rows"] else 1.0)
+def on_a_stack(x: Any) -> Iterator[Any]:
+    with ExitStack() as stack:
+        for v in stack.enter_context(closing(rows(x))):
+            yield -(-v)
 
 
-PROGRAMS = [in_an_expression, in_a_generator, in_a_generator_that_hands_on]
+@pytest.mark.parametrize("compiling", [True, False])
+@pytest.mark.parametrize("source", [numbered, doubled, of_a_variable, handed_on, on_a_stack])
+def test_what_is_behind_the_loop_sees_them_closed(
+    source: Any, compiling: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def f(p: Any, x: Any) -> Any:
+        s = p * 0.0
+        for v in source(x):
+            s = s + p * v
+            if s > 1.0:
+                break
+        LOG.append("behind")
+        return s * (2.0 if OPEN["rows"] else 1.0)
 
+    def written_in_the_loop(p: Any, x: Any) -> Any:
+        s = p * 0.0
+        for v in (w * i for i, w in enumerate(source(x), 1)):
+            s = s + p * v
+            if s > 1.0:
+                break
+        LOG.append("behind")
+        return s * (2.0 if OPEN["rows"] else 1.0)
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_what_is_behind_the_loop_sees_them_closed(f: Any) -> None:
-    value, compiled = tg.value_and_grad(f), tg.compile(f)
-    for p in (0.7, 0.2, 0.7, 0.01):
-        LOG.clear()
-        expected = f(p, X)
-        assert value(p, X)[0] == expected
-        assert compiled(p, X) == expected
-        assert LOG == ["closed", "behind"] * 3
-        assert OPEN == {"rows": 0}
+    monkeypatch.setattr(tg.config, "compile", compiling)
+    for function in (f, written_in_the_loop):
+        value, compiled = tg.value_and_grad(function), tg.compile(function)
+        for p in (0.7, 0.2, 0.7, 0.01):
+            LOG.clear()
+            expected = function(p, X)
+            assert value(p, X)[0] == expected
+            assert compiled(p, X) == expected
+            assert LOG == ["closed", "behind"] * 3
+            assert OPEN == {"rows": 0}
