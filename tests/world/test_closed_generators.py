@@ -37,7 +37,7 @@ def doubled(x: Any) -> Iterator[Any]:
 def of_a_variable(x: Any) -> Iterator[Any]:
     given = rows(x)
     for v in given:
-        yield -(-v)
+        yield +v
 
 
 def handed_on(x: Any) -> Iterator[Any]:
@@ -47,7 +47,7 @@ def handed_on(x: Any) -> Iterator[Any]:
 def on_a_stack(x: Any) -> Iterator[Any]:
     with ExitStack() as stack:
         for v in stack.enter_context(closing(rows(x))):
-            yield -(-v)
+            yield +v
 
 
 @pytest.mark.parametrize("compiling", [True, False])
