@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,50 @@ def test_what_is_behind_the_loop_sees_them_closed(
             assert compiled(p, X) == expected
             assert LOG == ["closed", "behind"] * 3
             assert OPEN == {"rows": 0}
+
+
+def test_a_loop_with_an_if_closes_what_it_leaves() -> None:
+    def f(p: Any, x: Any) -> Any:
+        s = 0.0
+        for z in rows(x):
+            if z < 0:
+                z = z * p
+            if s > 1:
+                break
+            s = s + p * z * z
+        LOG.append("behind")
+        return s
+
+    value = tg.value_and_grad(f)
+    for seed in range(4):
+        LOG.clear()
+        value(0.5, np.random.default_rng(seed).normal(size=6))
+        assert LOG == ["closed", "behind"]
+
+
+def test_a_run_that_is_given_up_leaves_its_generators_as_they_are() -> None:
+    """Another run does what they have still to do."""
+
+    @contextmanager
+    def section() -> Iterator[None]:
+        LOG.append("in")
+        try:
+            yield
+        finally:
+            LOG.append("out")
+
+    def f(p: Any, x: Any) -> Any:
+        with section():
+            v, below = p * 1.0, []
+            for z in x:
+                v = v + z
+                if v < 0:
+                    below.append(v)
+        return v
+
+    value, random = tg.value_and_grad(f), np.random.default_rng(2)
+    for size in (6, 12, 10, 15, 9) * 3:
+        LOG.clear()
+        value(0.5, random.normal(size=size))
+        gc.collect()
+        assert LOG == ["in", "out"]

@@ -205,6 +205,7 @@ class Machine:
         self.inside = 0  # how many native functions go on when what they have called returns
         self.limit = sys.getrecursionlimit()
         self.runs = 0
+        self.given_up = False  # what its generators have still to do is done by another run
         self.thread = 0
         self.ops: dict[CodeType, list[Callable]] = {}  # in place of a program's own
         self.replaced: dict[int, Callable] = REPLACED
@@ -683,52 +684,50 @@ def step(m: Machine, f: Frame, own: Handled, error: BaseException | None) -> Any
 
 def drive(m: Machine, f: Frame) -> Iterator[Any]:
     """A generator that runs an interpreted frame: C code may go through it as through any other."""
+    own = Handled()
+    error: BaseException | None = None
     try:
-        return (yield from _driven(m, f))
+        while True:
+            try:
+                if m.runs:
+                    value = step(m, f, own, error)
+                elif m.given_up:
+                    return None
+                else:  # it outlives the run that made it
+                    value = m._outermost(step, m, f, own, error)
+            except StopIteration:
+                if f.code.co_filename not in tracebacks.HIDDEN:
+                    raise
+                return None  # what `map` calls has ended it
+            finally:
+                error = None
+            if f.index < 0:
+                return value
+            if m.runs:
+                m.to_c(value)
+            while True:
+                thrown = None
+                try:
+                    sent = yield value
+                except BaseException as raised:
+                    thrown = raised
+                if thrown is None:
+                    f.stack.append(sent)
+                    break
+                thrown.__traceback__ = tracebacks.clean(thrown.__traceback__)
+                instruction = f.program.instructions[f.index]
+                if instruction.name == "RESUME" and instruction.arg & 3 >= 2:
+                    value, error = throw_on(m, f, thrown)
+                else:
+                    value, error = ABSENT, thrown
+                thrown = None  # what holds its own frame would live for long
+                if value is ABSENT:
+                    break
     finally:
         if is_a(m.unwound, GeneratorExit):
             m.unwound = None  # whose traceback has the variables
         f.stack.clear()  # a generator that it went through is closed
         f.fast[:] = [ABSENT] * len(f.fast)
-
-
-def _driven(m: Machine, f: Frame) -> Iterator[Any]:
-    own = Handled()
-    error: BaseException | None = None
-    while True:
-        try:
-            if m.runs:
-                value = step(m, f, own, error)
-            else:  # it outlives the run that made it
-                value = m._outermost(step, m, f, own, error)
-        except StopIteration:
-            if f.code.co_filename not in tracebacks.HIDDEN:
-                raise
-            return None  # what `map` calls has ended it
-        finally:
-            error = None
-        if f.index < 0:
-            return value
-        if m.runs:
-            m.to_c(value)
-        while True:
-            thrown = None
-            try:
-                sent = yield value
-            except BaseException as raised:
-                thrown = raised
-            if thrown is None:
-                f.stack.append(sent)
-                break
-            thrown.__traceback__ = tracebacks.clean(thrown.__traceback__)
-            instruction = f.program.instructions[f.index]
-            if instruction.name == "RESUME" and instruction.arg & 3 >= 2:
-                value, error = throw_on(m, f, thrown)
-            else:
-                value, error = ABSENT, thrown
-            thrown = None  # what holds its own frame would live for long
-            if value is ABSENT:
-                break
 
 
 def throw_on(m: Machine, f: Frame, thrown: BaseException) -> tuple[Any, BaseException | None]:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from operator import is_
+from types import CodeType, GeneratorType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -43,6 +44,19 @@ MOST_MET = 32
 CONSTANT = frozenset({int, float, complex, bool, str, bytes, type(None)})
 
 
+class Weakly(ref[Any]):
+    """A generator that others may end."""
+
+
+CLOSED = object()
+"""What stands for one that is no more."""
+
+
+def weakly(x: Any) -> Any:
+    """What lies on a stack, in such a way that a loop which leaves a generator closes it."""
+    return Weakly(x) if type(x) is GeneratorType else x
+
+
 @dataclass(frozen=True, eq=False)
 class Watched:
     """A look whose arms may meet, and what was so when it was recorded."""
@@ -54,7 +68,7 @@ class Watched:
     limb: Limb | None  # that ends in it, of the paths known before
     begun: int  # the nodes before its arm
     marks: tuple[Any, ...]
-    stack: tuple[Any, ...]  # what is below the value that was looked at
+    stack: tuple[Any, ...]  # what is below the value that was looked at, as `weakly` has it
     turn: Any  # the loop in a turn of which it is recorded, if any
     wrote: int  # how often arrays had been written to
 
@@ -196,7 +210,7 @@ class Joins:
         if limb is not None and limb.joint is None:
             return  # an arm that is known goes on by itself
         begun = len(builder.nodes)
-        stack = tuple(frame.stack)
+        stack = tuple(map(weakly, frame.stack))
         self.watched.append(
             Watched(
                 *(frame, jump, meeting, check, limb, begun, self._marks(), stack),
@@ -253,7 +267,7 @@ class Joins:
                 continue
             first = self.first[joint]
             frame = frames[_depth(first.frame) - depth]
-            stack = tuple(frame.stack[: len(first.stack)])
+            stack = tuple(map(weakly, frame.stack[: len(first.stack)]))
             self.watched.append(
                 replace(
                     first,
@@ -385,8 +399,8 @@ class Joins:
         if watched.meeting.target == RETURN:
             plain = frame.program.instructions[frame.index].name == "RETURN_VALUE"
             return [(~(len(frame.stack) - 1), frame.stack[-1])] if plain else None
-        below = frame.stack[: len(stack)]
-        if len(below) < len(stack) or any(a is not b for a, b in zip(below, stack, strict=True)):
+        below = [x() or CLOSED if type(x) is Weakly else x for x in stack]
+        if len(frame.stack) < len(stack) or not all(map(is_, below, frame.stack)):
             return None
         turn, loops = watched.turn, self.world.loops
         held = [(i, frame.fast[i]) for i in watched.meeting.slots]

@@ -352,6 +352,7 @@ class Outcome(StandIns):
 
     def take_back(self) -> None:
         """Puts back what stood at all places before the run."""
+        self.machine.given_up = True
         for restore in self._drawn_from.values():
             restore()
         for guard, now in self._moved():
