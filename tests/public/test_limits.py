@@ -230,6 +230,57 @@ def quiet_in_kernels():
         assert np.array_equal(found, f(X))
 
 
+@otherwise("leaves elements out with")
+def elements_left_out():
+    def f(x):
+        return np.divide(1.0, x, where=x != 0, out=np.zeros_like(x))
+
+    x = np.array([1.0, 0.0, 4.0])
+    with np.errstate(all="raise"):
+        assert f(x).tolist() == [1.0, 0.0, 0.25]
+        with pytest.raises(FloatingPointError):
+            tg.compile(f)(x)
+    with np.errstate(all="ignore"):
+        assert tg.compile(f)(x).tolist() == [1.0, 0.0, 0.25]
+
+
+@otherwise("stands under `tg.checkpoint`, and")
+def effects_under_checkpoint():
+    seen = []
+
+    @tg.checkpoint
+    def part(x):
+        seen.append(1)
+        return x * x
+
+    def f(x):
+        return np.sum(part(x))
+
+    tg.value_and_grad(f)(X)
+    assert len(seen) == 1
+    tg.config.compile = False
+    try:
+        tg.value_and_grad(f)(X)
+    finally:
+        tg.config.compile = True
+    assert len(seen) == 3
+
+
+@otherwise("writes to an argument that is an array of JAX")
+def writes_to_arrays_of_jax():
+    import jax.numpy as jnp
+
+    def f(x):
+        x[0] = 5.0
+        return np.sum(x)
+
+    x = jnp.zeros(3)
+    with pytest.raises(TypeError):
+        f(x)
+    assert float(tg.compile(f, backend="jax")(x)) == 5.0
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
 @otherwise("is linearized (`tg.linearize`)")
 def linearized_and_read():
     held = {"scale": np.array([2.0])}
