@@ -87,6 +87,11 @@ class Turn:
         """The blocks that the loop is left for, without those that do what follows it."""
         return [block for block in self.leaving if block not in self.merged]
 
+    @property
+    def numbered(self) -> bool:
+        """Whether a number says which way the loop was left, and not a bool that it was."""
+        return len(self.ways) > 1 or bool(self.ways and self.merged)
+
 
 class FunctionalEmitter(FunctionEmitter):
     """Writes one function of JAX; see the module's first lines."""
@@ -153,7 +158,7 @@ class FunctionalEmitter(FunctionEmitter):
         turn = self.turns[-1]
         assert again.label == turn.loop.label
         texts = self._next(dict(zip(turn.loop.parameters, again.arguments, strict=True)))
-        left = ["False" if len(turn.ways) < 2 else "0"] if turn.left else []
+        left = ["0" if turn.numbered else "False"] if turn.left else []
         number = [turn.next_number] if turn.number else []
         self._carry_on([*number, *left, *texts, *turn.kept.values()], turn)
         return False
@@ -164,8 +169,8 @@ class FunctionalEmitter(FunctionEmitter):
         merged = turn.merged.get(block)
         parameters = turn.loop.parameters
         texts = self._next({p: p for p in parameters} | dict(merged or {}))
-        way = "True" if len(turn.ways) < 2 else "-1"
-        if merged is None and len(turn.ways) > 1:
+        way = "-1" if turn.numbered else "True"
+        if merged is None and turn.numbered:
             way = repr(turn.ways.index(block) + 1)
         kept = [*turn.kept.values()]
         if merged is None:
@@ -462,7 +467,7 @@ class FunctionalEmitter(FunctionEmitter):
         if loop.counter and (turn.leaving or not self._counts(loop)):
             texts.append(counted[0].text)
         if turn.leaving:
-            texts.append("False" if len(turn.ways) < 2 else "0")
+            texts.append("0" if turn.numbered else "False")
         for parameter, argument, text in zip(loop.parameters, loop.arguments, shown, strict=True):
             self.places.setdefault(parameter, "")
             texts.append(self._move("", parameter, argument, text, loop.origin).text)
@@ -616,7 +621,7 @@ class FunctionalEmitter(FunctionEmitter):
             sign = "<" if counter.step > 0 else ">"
             tests.append(f"{turn.number} {sign} {counted[1].text}")
         if turn.left:
-            tests.append(f"~{turn.left}" if len(turn.ways) < 2 else f"{turn.left} == 0")
+            tests.append(f"{turn.left} == 0" if turn.numbered else f"~{turn.left}")
         several = [f"({t})" if " " in t else t for t in tests] if len(tests) > 1 else tests
         self.writer.line(f"return {' & '.join(several) or True}", loop.origin)
         self.writer.depth -= 1
@@ -681,7 +686,7 @@ class FunctionalEmitter(FunctionEmitter):
         if len(blocks) == 1:
             self._enter(blocks[0])
             return self._block(blocks[0], to)
-        if len(blocks) == 2 and len(turn.ways) == 1:
+        if len(blocks) == 2 and not turn.numbered:
             self._choose(turn.left, ["left_early", "at_the_end"], blocks[::-1], to, loop)
             return False
         way = turn.left

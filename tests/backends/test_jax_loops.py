@@ -333,3 +333,24 @@ def test_a_loop_and_a_branch_in_two_functions_are_for_tracers():
             found = jax.value_and_grad(lambda x: branch(loop(x)))(jnp.array(x))
             expected = tg.value_and_grad(looks_after)(x)
             jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=RTOL), found, expected)
+
+
+def left_twice(w, x):
+    s = w[0, 0]
+    for row in x:
+        for _ in range(9):
+            s = s * 0.9 + row[0] * 0.1
+            if s > w[1, 1]:
+                s = s * 0.5
+                break
+            if s < -0.5:
+                break
+    return s
+
+
+def test_a_loop_that_is_left_as_after_its_last_turn_or_otherwise():
+    f = tg.compile(left_twice, backend="jax")
+    for seed in range(6):
+        w, x = drawn(seed)
+        w[1, 1] = 0.3
+        assert_allclose(f(w, 4.0 * x), left_twice(w, 4.0 * x), rtol=RTOL)
