@@ -268,49 +268,7 @@ def looks_after(x):
     return s
 
 
-def looks_before(x):
-    s = x[0]
-    if s > 0.5:
-        s = s * 2.0
-    for v in x:
-        s = s + v * v
-    return s
-
-
-def looks_inside(x):
-    s = 0.0
-    for v in x:
-        if v > 0.5:
-            s = s + v * v
-        else:
-            s = s - v
-    return s
-
-
-ONES, ZEROS, BOTH = np.ones(9), np.zeros(9), np.arange(9) % 2.0
-
-
-@pytest.mark.parametrize("f", [looks_after, looks_before], ids=lambda f: f.__name__)
-def test_a_branch_beside_a_loop_is_refused_to_tracers(f):
-    """As docs/jax.md says; who finds one ``lax.cond`` here changes the page and the message."""
-    compiled = tg.compile(f, backend="jax")
-    for x in (ONES, ZEROS, ONES, ZEROS):
-        compiled(x)
-    with jax.enable_x64(True), pytest.raises(tg.errors.ArgumentError, match="if no loop stands"):
-        jax.jit(compiled)(ONES)
-
-
-def test_a_branch_in_a_loop_is_a_cond_where_one_call_went_each_way():
-    compiled = tg.value_and_grad(looks_inside, backend="jax")
-    with jax.enable_x64(True):
-        for x in (ONES, ZEROS):
-            compiled(x)
-        with pytest.raises(tg.errors.ArgumentError, match="in a loop: in one call"):
-            jax.jit(compiled)(ONES)
-        compiled(BOTH)
-        for x in (ONES, ZEROS, BOTH):
-            found, expected = jax.jit(compiled)(x), tg.value_and_grad(looks_inside)(x)
-            jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=RTOL), found, expected)
+ONES, ZEROS = np.ones(9), np.zeros(9)
 
 
 def test_a_loop_and_a_branch_in_two_functions_are_for_tracers():

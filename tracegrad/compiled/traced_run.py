@@ -15,7 +15,7 @@ from time import perf_counter
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from codegen.ir import NOWHERE, Value
+from codegen.ir import NOWHERE, Builder, Value
 from codegen.sizes import Size
 from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import (
@@ -42,6 +42,7 @@ from tracegrad.tracing.trace import Trace
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twice, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
+from tracegrad.world.choices import Choices
 from tracegrad.world.joins import Joins
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.recording import Loops
@@ -113,6 +114,7 @@ def run_traced(
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     samples: bool = False,
+    choices: Choices | None = None,
     taped: bool = True,
     states: States | None = None,
     joins: bool = False,
@@ -124,7 +126,8 @@ def run_traced(
     are those of the function on all threads. `histories` are the traced arguments as they were
     given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
     that run for one example after the other. With `samples` the arguments' values stand for others,
-    so that nothing may depend on them. `states` are what is known of loops, and get what is
+    so that nothing may depend on them; `choices` may take the outcome of
+    each look. `states` are what is known of loops, and get what is
     learned. With `joins` arms of looks may meet.
     """
     began = perf_counter()
@@ -135,11 +138,14 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if joins:
         world.joins = Joins(world, trace, target)
-    if tree is None and not histories:
+    if choices is not None:  # what it does is compared with the tree afterwards
+        trace.builder = Builder(trace.sizes)
+    if (tree is None or choices is not None) and not histories:
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
+    trace.choices = choices and choices.begin(world, trace)
     world.tapes = bool(histories)
     if not arguments.axes:  # else the function reads its defaults itself
         world.arguments = frozenset(map(id, arguments.values))

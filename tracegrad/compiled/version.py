@@ -25,6 +25,7 @@ from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
+from tracegrad.compiled.sampled_ways import Ways
 from tracegrad.compiled.traced_run import Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
@@ -445,25 +446,30 @@ def traced_run(
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
-    samples: bool = False,
+    ways: Ways | None = None,
     states: States | None = None,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
+    On samples `ways` are those that runs have taken, and the one that this run takes.
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
     So it is where it teaches something of the `states` of loops.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
-    tree, holders, numbers = _continued(known)
+    if ways is None:
+        tree, holders, numbers = _continued(known)
+    else:
+        tree, holders, numbers = ways.tree, ways.holders, ways.numbers
+    choices = None if ways is None else ways.choices
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     run = partial(
         run_traced,
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed, one_by_one, samples),
+        *(numbers, counters, renewed, one_by_one, ways is not None, choices),
     )
     taped = False
-    joins = transform.kind not in APART and not samples
+    joins = transform.kind not in APART and ways is None
     while True:
         try:
             made = run(taped=taped, states=states, joins=joins)
@@ -500,24 +506,20 @@ def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-@collected_later()
-def make_version(
+def end_of(
     function: Callable[..., Any],
     transform: Transform,
     arguments: Arguments,
-    mode: Mode,
     run: Run,
-    known: Version | None = None,
-) -> Version:
-    """Differentiates, optimizes, emits and loads what a run did.
+    numbers: bool = False,
+) -> End:
+    """The end of the path that a run has taken: what it returned and stored.
 
-    Where the run continued the tree of `known`, what is new is grafted onto it, and the version
-    that leaves takes its place. Where it departed from that tree it becomes a version of its own.
+    With `numbers` those of Python that it returned are outputs.
     """
-    target, times = mode.target, {"trace": run.seconds}
-    wanted = check_wanted(arguments, transform) if transform.differentiates else []
-    outputs, result = outputs_of(run.trace, run.returned, transform, function)
+    outputs, result = outputs_of(run.trace, run.returned, transform, function, numbers)
     if transform.takes_tangents:
+        wanted = check_wanted(arguments, transform)
         require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
     stores = (*run.stores, *run.written)
     leaves = [*zip(flatten(run.returned)[0], result.leaves, strict=True)]
@@ -533,8 +535,32 @@ def make_version(
     run.trace.forget_unused(outputs, before)
     nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
     origin = ended(run.trace.code, nodes)
-    end = End(outputs, result, stores, stored, effects, origin, zero_dimensional(leaves))
-    tree, continues = _tree_of(run, end, target)
+    return End(outputs, result, stores, stored, effects, origin, zero_dimensional(leaves))
+
+
+@collected_later()
+def make_version(
+    function: Callable[..., Any],
+    transform: Transform,
+    arguments: Arguments,
+    mode: Mode,
+    run: Run,
+    known: Version | None = None,
+    ways: Ways | None = None,
+) -> Version:
+    """Differentiates, optimizes, emits and loads what a run did.
+
+    Where the run continued the tree of `known`, what is new is grafted onto it, and the version
+    that leaves takes its place. Where it departed from that tree it becomes a version of its own.
+    Of runs on samples, `ways` has the tree; the run is the last of them.
+    """
+    target, times = mode.target, {"trace": run.seconds}
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
+    if ways is not None and ways.tree is not None:
+        tree, continues = ways.tree, False
+    else:
+        end = end_of(function, transform, arguments, run)
+        tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     if replaces is not None:
         run.world.absorb(replaces.world)
@@ -653,11 +679,14 @@ def _written(tree: Tree, world: World) -> list[Guard]:
     return [g for g in world.guards.values() if places and world.place_of(g) in places]
 
 
-def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any, float]]:
+def _continued(
+    known: Version | None,
+) -> tuple[Tree | None, Sequence[Any], Mapping[Any, float]]:
     """The tree that a trace may follow, what is captured now, and its floats by their place."""
     if known is None or known.tree.closed or known.tree.loops:
         return None, [], {}
-    holders, numbers = [], {}
+    holders: list[Any] = []
+    numbers: dict[Any, float] = {}
     for captured in known.captured:
         holder = captured.now()
         if captured.source is not None and is_number_read(holder):

@@ -248,7 +248,7 @@ class Tensor:
                 self._traced[0].notes_exception(f"an exception in {kind}(x)")
             raise
         if self._is_traced:
-            self._traced[0].look(self._traced[1], kind, outcome)
+            return self._traced[0].look(self._traced[1], kind, outcome)
         return outcome
 
     def __bool__(self) -> bool:

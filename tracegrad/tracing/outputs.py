@@ -29,7 +29,13 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
 from tracegrad.user_code.unread_parameters import unread_parameters
-from tracegrad.values.dispatch import dtype_of, is_jax_array, is_jax_tracer, is_numeric
+from tracegrad.values.dispatch import (
+    dtype_of,
+    is_jax_array,
+    is_jax_tracer,
+    is_number,
+    is_numeric,
+)
 from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import (
     Child,
@@ -416,16 +422,19 @@ def leaves_in(spec: TreeSpec) -> int:
 
 
 def outputs_of(
-    trace: Trace, returned: Any, transform: Transform, function: Any
+    trace: Trace, returned: Any, transform: Transform, function: Any, numbers: bool = False
 ) -> tuple[tuple[Value, ...], Result]:
-    """The graph's outputs and the structure of what the function returned."""
+    """The graph's outputs and the structure of what the function returned.
+
+    With `numbers` those of Python are outputs too.
+    """
     check_returned(returned, transform, getattr(function, "__name__", "the function"))
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []
     main = 0 if not transform.gives_derivatives else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
-        number = i < main  # a float too is to be differentiated
+        number = i < main or (numbers and is_number(leaf))  # a float too is to be differentiated
         of_numpy = isinstance(leaf, np.generic) and is_numeric(leaf.dtype)
         if number or of_numpy or isinstance(leaf, Tensor | np.ndarray):
             shown.append(len(outputs))

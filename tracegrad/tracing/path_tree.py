@@ -186,7 +186,7 @@ class Limb:
     @property
     def inner(self) -> list[Limb]:
         """Where it goes on."""
-        following = [inner for _, inner in _ordered(self)]
+        following = [inner for _, inner in arms_in_order(self)]
         return following + [limb for limb in (self.turn, self.after) if limb is not None]
 
 
@@ -242,7 +242,7 @@ class Tree:
             limbs += limb.inner
 
 
-def _ordered(limb: Limb) -> list[tuple[Number, Limb]]:
+def arms_in_order(limb: Limb) -> list[tuple[Number, Limb]]:
     """The arms of a limb, in an order that does not depend on which was seen first."""
 
     def place(arm: tuple[Number, Limb]) -> tuple[Any, ...]:
@@ -527,7 +527,7 @@ class _Blocks:
         look = limb.look
         assert look is not None
         operand = now.get(look.operand, look.operand)
-        arms = _ordered(limb)
+        arms = arms_in_order(limb)
         if len(arms) == 1:
             ((outcome, inner),) = arms
             check = replace(look, operand=operand, outcome=outcome)

@@ -62,10 +62,7 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
 
 INSTEAD = {
-    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or, "
-    "if no loop stands before or after the branch, call it outside JAX first, with "
-    'backend="jax" and values that go each way (in a loop: in one call): then the branch is one '
-    "jax.lax.cond",
+    "bool": "write np.where(condition, a, b), or decide by a static argument (static_argnames)",
     "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
     "is an array needs no int()",
     "float": "compute with the array itself, or pass the number as a static argument "
@@ -159,6 +156,7 @@ class Trace:
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
+        self.choices: Any = None  # of outcomes, in a run on samples that takes one of all ways
         self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
         self.refused: ArgumentError | None = None  # what the function did with such a value
         self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
@@ -559,7 +557,7 @@ class Trace:
             f"{what}{line}: {instead}"
         )
         self.refused = self.refused or error
-        raise error
+        raise self.refused
 
     @property
     def catches(self) -> bool:
@@ -578,9 +576,14 @@ class Trace:
 
     # -- what Python looks at -------------------------------------------------------------------
 
-    def look(self, value: Value, kind: str, outcome: Number) -> None:
-        """Python read the value: the program holds while reading gives `outcome`."""
-        if self.samples:
+    def look(self, value: Value, kind: str, outcome: Number) -> Number:
+        """Python read the value: the program holds while reading gives what this returns.
+
+        That is what was read, but in a run that takes all ways.
+        """
+        if self.choices is not None and kind == "bool":
+            outcome = self.choices.outcome(value, outcome)
+        elif self.samples:
             self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
@@ -590,6 +593,7 @@ class Trace:
             self.world.loops.looks(check)
         if self.world is not None and self.world.joins is not None:
             self.world.joins.looks(check)
+        return outcome
 
     def _fix_lengths(self, value: Value) -> None:
         """The lengths of a value, and those that its operation was given, stay what they are."""

@@ -31,6 +31,7 @@ from tracegrad.arguments.signature import (
 from tracegrad.arguments.stacked_lists import as_given
 from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
+from tracegrad.compiled.sampled_ways import Ways
 from tracegrad.compiled.tape_node import NotRecorded, settle
 from tracegrad.compiled.traced_run import Run, code_of, not_executed
 from tracegrad.compiled.version import Answer, Left, Version, make_version, traced_run
@@ -526,14 +527,14 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         mode: Mode,
         known: Version | None,
         histories: Sequence[Any] = (),
-        samples: bool = False,
+        ways: Ways | None = None,
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
-                *(self._runs, histories, self._counters, self._renewed, self._single, samples),
+                *(self._runs, histories, self._counters, self._renewed, self._single, ways),
                 self._states.setdefault((arguments.key, mode), {}),
             )
 
@@ -546,16 +547,15 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         return [version for versions in tuple(self._versions.values()) for version in versions]
 
     def _version(
-        self, arguments: Arguments, mode: Mode, run: Run, known: Version | None, reason: str
+        self, arguments: Arguments, mode: Mode, run: Run, known: Any, reason: str, ways: Any = None
     ) -> Version:
+        of = self._function, self._transform, arguments, mode, run, known, ways
         with self._budget.compiling():
             try:
-                version = make_version(self._function, self._transform, arguments, mode, run, known)
+                version = make_version(*of)
             except RecursionError as error:
-                raise TooDeep(
-                    f"{self.__name__}: its program nests deeper than Python can, so that there is "
-                    "none: compile parts of the function instead"
-                ) from error
+                why = "its program nests deeper than Python can: compile parts of the function"
+                raise TooDeep(f"{self.__name__}: {why} instead") from error
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
         version.effect = run.effect
         return version

@@ -23,6 +23,7 @@ from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends import jax, jax_symbolic_lengths
+from tracegrad.compiled.sampled_ways import Ways
 from tracegrad.compiled.tape_node import NotRecorded
 from tracegrad.compiled.traced_run import RESTARTS, Run, code_of
 from tracegrad.compiled.version import Answer, Version
@@ -33,9 +34,12 @@ from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
 from tracegrad.tracing.restarts import MetTracer, OneByOne
+from tracegrad.transforms.sampled_runs import all_ways
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
 from tracegrad.world.loops.loop_heads import Unclosed
+
+LOOKLESS = Ways(goes_both_ways=False)
 
 REASON = "JAX traces a function that calls it"
 
@@ -174,7 +178,7 @@ def _of_samples(calling: Any, samples: Arguments, reason: str) -> Version | None
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of samples is said of the values again
-            run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+            run: Run = calling._run(samples, EXACT["jax"], None, ways=LOOKLESS)
     except (Exception, *RESTARTS):  # whatever it is, the run on the values tells
         return None
     trace, does = run.trace, run.stores or run.written or run.effects
@@ -218,8 +222,21 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     leaves = [*given, *version.captured_arrays()]
     if not _holds(version, leaves):
         raise jax_symbolic_lengths.refusal(version, leaves, name)
+    if version.program.source.retries:
+        raise _unbounded(version, name)
     _tell_of_types(calling, version)
     return _applied(version, arguments, name)
+
+
+def _unbounded(version: Version, name: str) -> ArgumentError:
+    """What is raised where turns save values, and nobody knows how many turns there are."""
+    loops = [x for x in walk(version.traced.nodes) if isinstance(x, Loop) and x.counter is None]
+    line = f" ({loops[0].origin.file}:{loops[0].origin.line})" if loops else ""
+    return ArgumentError(
+        f"{name} is called with JAX tracers, and its gradient reads what each turn of a while loop "
+        f"has computed{line}: inside JAX nobody knows how many turns there are. Write the while "
+        "as a for loop over the most turns there may be, with a break"
+    )
 
 
 def _with_fixed_numbers(calling: Any, arguments: Arguments) -> Arguments:
@@ -286,9 +303,10 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
     given = [leaf.value for leaf in arguments.leaves if leaf.traced]
     alone = calling._tracing.acquire(blocking=False)  # another thread's trace is not waited for
     try:
-        run, version = _version(calling, samples, given)
+        run, ways, version = _version(calling, samples, given)
+        lasts = not (run.trace.met_tracer or ways.numbers_are_outputs)
         few = len(calling._every) < config.versions
-        if alone and few and not run.trace.met_tracer:  # a tracer is JAX's, and is not kept
+        if alone and few and lasts:  # a tracer is JAX's; elsewhere numbers are Python's
             calling._keep(version, samples, None)
         return version
     finally:
@@ -296,28 +314,29 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
             calling._tracing.release()
 
 
-def _version(calling: Any, samples: Arguments, given: Sequence[Any]) -> tuple[Run, Version]:
+def _version(calling: Any, samples: Arguments, given: Sequence[Any]) -> tuple[Run, Ways, Version]:
     with np.errstate(all="ignore"):  # what samples overflow says nothing
-        run = _run(calling, samples, given)
+        ways = all_ways(calling, samples, lambda ways: _run(calling, samples, given, ways))
+    run = ways.runs[-1]
     try:
-        return run, calling._version(samples, EXACT["jax"], run, None, REASON)
+        return run, ways, calling._version(samples, EXACT["jax"], run, None, REASON, ways)
     except Unrollable as told:
-        run.world.loops.unroll(str(told), getattr(told, "label", None))
+        ways.unroll(str(told), getattr(told, "label", None))
         return _version(calling, samples, given)
 
 
-def _run(calling: Any, samples: Arguments, given: Sequence[Any]) -> Run:
+def _run(calling: Any, samples: Arguments, given: Sequence[Any], ways: Ways) -> Run:
     try:
-        run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+        run: Run = calling._run(samples, EXACT["jax"], None, ways=ways)
     except OneByOne as told:
         if calling._told(told, samples):
-            return _run(calling, samples, given)
+            return _run(calling, samples, given, ways)
         raise ArgumentError(
             f"vmap of {told.name} runs it for one example after the other, which is no program "
             f"that JAX tracers could be given to: {told.reason}. Use jax.vmap"
         ) from None
     except Unclosed:
-        return _run(calling, samples, given)
+        return _run(calling, samples, given, ways)
     done = _changes((*run.stores, *run.written), run.effects, given)
     refused = run.trace.refused
     if not (done or refused is not None) and run.serves:

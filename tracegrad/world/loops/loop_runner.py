@@ -6,6 +6,7 @@ ends otherwise than on any known way, or nobody knows what follows a loop, the w
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -158,6 +159,8 @@ class Walk:
     def _run(self, behind: bool) -> Limb | Level | None:
         self._find_limbs()
         self._functions.clear()
+        if self.trace.choices is not None:
+            self.trace.choices.walks()
         nodes = self.trace.builder.nodes
         limb: Limb | Level | None = self._here() if behind else self._next()
         while isinstance(limb, Limb):
@@ -169,7 +172,11 @@ class Walk:
                         self._call(node)
             nodes += limb.nodes
             if limb.look is not None:
-                outcome = bool(self.value(limb.look.operand))
+                choices = self.trace.choices
+                if choices is None:
+                    outcome = bool(self.value(limb.look.operand))
+                else:
+                    outcome = choices.takes(limb, self.levels)
                 arm = limb.arms.get(outcome_key(outcome))
                 if arm is None:
                     return limb
@@ -221,10 +228,12 @@ class Walk:
         """The next turn of the innermost loop, or what follows it."""
         level = self.levels[-1]
         self.meeting.clear()
-        counter = level.cycle.counter
+        counter, goes_on = level.cycle.counter, self._goes_on(level)
         if counter is None:
             return level.limb.turn
-        number = next(level.numbers, ABSENT)
+        number = ABSENT if goes_on is False else next(level.numbers, ABSENT)
+        if goes_on and number is ABSENT:
+            number = self.values.get(counter.index, level.head.numbers[-1])
         if number is not ABSENT:
             self.values[counter.index] = number
             for name, index in self.trace.sizes.counters.items():
@@ -241,6 +250,16 @@ class Walk:
             return None
         self.levels.pop()
         return level.limb.after
+
+    def _goes_on(self, level: Level) -> bool | None:
+        """Whether a loop goes through another turn where values do not tell; None where they do."""
+        choices = self.trace.choices
+        if choices is None:
+            return None
+        goes_on: bool = choices.goes_through(self)
+        if not goes_on:
+            deque(level.numbers, maxlen=0)
+        return goes_on
 
     def _enter(self, limb: Limb, cycle: Cycle) -> Limb | Level | None:
         numbers, counter = None, cycle.counter

@@ -392,6 +392,8 @@ class Loops(Unrolling):
         if self.heads.pop((id(head.frame), head.target), None) is None:
             return
         level = self.walk.around(head)
+        if level is not None and self.trace.choices is not None:
+            self.trace.choices.left(head)
         if level is not None and head.collects:
             self.trace.read("a list that a loop was left with before its last turn")
             self.refused = True
