@@ -583,7 +583,7 @@ class Trace:
         """
         if self.choices is not None and kind == "bool":
             outcome = self.choices.outcome(value, outcome)
-        elif self.samples:
+        elif self.samples and not (self.choices is not None and self.choices.knows(value)):
             self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1

@@ -74,7 +74,7 @@ class Choices:
         if self.next is not None:
             outcome, self.next = self.next, None
             return outcome
-        known = self._is_known(value)
+        known = self.knows(value)
         if known and kind(value.type.dtype) == "int":
             return found  # no look at it is left where the loop is unrolled
         origin = self.looked = self.trace.origin()
@@ -106,7 +106,7 @@ class Choices:
             return self.way[len(done)]
         return None
 
-    def _is_known(self, value: Value) -> bool:
+    def knows(self, value: Value) -> bool:
         """Whether a value is computed of numbers of turns that are numbers of Python as yet."""
         heads = [head for head in self.world.loops.heads.values() if head.cycle is None]
         numbers = {index for head in heads for index in (head.first, head.index)}
