@@ -432,6 +432,28 @@ def test_jax_differentiates_the_program(f):
         assert_close(jax.vmap(jax.grad(g))(*stacked()), slopes)
 
 
+def test_a_look_behind_a_loop_that_was_left_in_a_turn():
+    def breaks_rows(x, s):
+        a, b, c = x[0], x[1], s
+        for _ in range(10):
+            b = np.tanh(b) + x[0]
+            for _ in np.tile(x, 2):
+                c = np.sin(c - 0.37)
+                if c < a:
+                    a = np.cos(a) * c
+                else:
+                    a = 0.5 * a + 0.1 * b
+                if np.sum(x) > b:
+                    break
+                c = np.tanh(a) + x[5]
+            if c > -0.11:
+                a = np.tanh(b) + x[1]
+        return a * b + c
+
+    g = tg.compile(breaks_rows, backend="jax")
+    assert_close(jax.vmap(g)(*stacked()), np.array([breaks_rows(x, s) for x, s in CASES]))
+
+
 def test_a_look_is_a_cond_and_a_loop_stays_one():
     g = tg.value_and_grad(after, backend="jax")
     jaxpr = str(jax.make_jaxpr(g)(XS[0], NUMBERS[0]))

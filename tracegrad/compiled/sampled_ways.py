@@ -13,7 +13,7 @@ from typing import Any
 
 from tracegrad.compiled.traced_run import Run
 from tracegrad.tracing.path_tree import End, Tree, path
-from tracegrad.tracing.unified_paths import Step, united, way_to_unknown
+from tracegrad.tracing.unified_paths import Step, united, way_to_unknown, without_decided
 from tracegrad.world.choices import Choices
 from tracegrad.world.guards import PACKED
 from tracegrad.world.number_inputs import is_number_read
@@ -41,6 +41,8 @@ class Ways:
         """Those and the path of one more run; raises `Apart` where it departs but at a look."""
         trace = run.trace
         root = path(trace.builder.nodes, end)
+        if self.choices is not None:
+            root = without_decided(root, self.choices.knows)
         if self.tree is not None:
             root = united(self.tree.root, root, trace.sizes)
             _take_over(run, self.runs[-1])

@@ -86,6 +86,16 @@ def way_to_unknown(
     return None
 
 
+def without_decided(limb: Limb, knows: Callable[[Value], bool]) -> Limb:
+    """The ways on from a limb without looks at what is known, which have one outcome alone."""
+    arms = {key: (x, without_decided(arm, knows)) for key, (x, arm) in limb.arms.items()}
+    if len(arms) == 1 and limb.look is not None and knows(limb.look.operand):
+        ((_, arm),) = arms.values()
+        return replace(arm, nodes=(*limb.nodes, *arm.nodes))
+    turn, after = (x and without_decided(x, knows) for x in (limb.turn, limb.after))
+    return replace(limb, arms=arms, turn=turn, after=after)
+
+
 def comes_back(limb: Limb, cycle: Cycle) -> bool:
     """Whether some way on from a limb leads to the next turn of a loop."""
     if limb.again is not None:

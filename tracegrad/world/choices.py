@@ -16,13 +16,18 @@ from types import CodeType
 from typing import Any
 
 from codegen.ir import Call, Check, Constant, Origin, Value
-from codegen.types import kind
 from tracegrad.machine.decoding import Handler
 from tracegrad.machine.liveness import following
 from tracegrad.machine.translation import program_of
 from tracegrad.tracing.path_tree import Cycle, Limb, outcome_key
 from tracegrad.tracing.trace import INSTEAD, Trace
-from tracegrad.tracing.unified_paths import Step, comes_back, steps_of, way_to_unknown
+from tracegrad.tracing.unified_paths import (
+    Step,
+    comes_back,
+    steps_of,
+    way_to_unknown,
+    without_decided,
+)
 from tracegrad.world.loops.loop_heads import turn_of
 from tracegrad.world.loops.resumption import at_jump
 
@@ -74,9 +79,8 @@ class Choices:
         if self.next is not None:
             outcome, self.next = self.next, None
             return outcome
-        known = self.knows(value)
-        if known and kind(value.type.dtype) == "int":
-            return found  # no look at it is left where the loop is unrolled
+        if self.knows(value):
+            return found
         origin = self.looked = self.trace.origin()
         place, nodes = (origin.file, origin.line), self.trace.builder.nodes
         level = self._level(self.world.loops.walk.levels)
@@ -89,11 +93,9 @@ class Choices:
                 return step.which
         frame = self.world.machine.frame
         jump = None if frame is None else at_jump(frame)
-        if known:
-            return found
         chosen = True if jump is None else usual(frame.code, jump)
         step = Step(False, chosen, place)
-        return chosen if level is None else chosen ^ ((*steps_of(nodes), step) in self.exits)
+        return chosen if level is None else chosen ^ ((*self.steps(nodes), step) in self.exits)
 
     def _level(self, levels: Sequence[Any]) -> Any:
         """The outermost of the loops that run, and that the function has not left by a look."""
@@ -101,26 +103,33 @@ class Choices:
 
     def _next_step(self, nodes: Sequence[Any]) -> Step | None:
         """What comes next on the way that this run is given, where it has come along it."""
-        done = steps_of(nodes)
+        done = self.steps(nodes)
         if len(done) < len(self.way) and self.way[: len(done)] == done:
             return self.way[len(done)]
         return None
 
     def knows(self, value: Value) -> bool:
-        """Whether a value is computed of numbers of turns that are numbers of Python as yet."""
+        """Whether a value is computed of numbers of Python alone.
+
+        Those of turns that are being recorded are such as yet, and what begins with them.
+        """
         heads = [head for head in self.world.loops.heads.values() if head.cycle is None]
         numbers = {index for head in heads for index in (head.first, head.index)}
+        begun = {value: x for head in heads for value, x in head.arguments.items()}
 
         def is_number(value: Value) -> bool:
+            if value in begun:
+                return is_number(begun[value])
             made = self.trace.builder.producer.get(value)
-            of_numbers = isinstance(made, Call) and value.type.weak
-            return (
-                value in numbers
-                or isinstance(made, Constant)
-                or (of_numbers and all(map(is_number, made.operands)))  # type: ignore[union-attr]
-            )
+            if isinstance(made, Call) and value.type.weak:
+                return all(map(is_number, made.operands))
+            return value in numbers or isinstance(made, Constant)
 
-        return bool(numbers) and is_number(value)
+        return is_number(value)
+
+    def steps(self, nodes: Sequence[Any]) -> tuple[Step, ...]:
+        """The way along nodes of the run, without looks at what is known."""
+        return steps_of([n for n in nodes if not (isinstance(n, Check) and self.knows(n.operand))])
 
     # -- turns that were recorded ---------------------------------------------------------------
 
@@ -144,6 +153,10 @@ class Choices:
 
         Where nobody has taken that arm, the function goes on there.
         """
+        assert limb.look is not None
+        if len(limb.arms) == 1 and self.knows(limb.look.operand):
+            ((outcome, _),) = limb.arms.values()
+            return bool(outcome)
         cycle = self.back_to
         if cycle is None and self.turn is None:
             cycle = [level.cycle for level in levels if level.numbers is not None][-1]
@@ -169,7 +182,7 @@ class Choices:
         """
         nodes = self.trace.builder.nodes[: level.entered]
         in_turn = Step.of_loop(level.cycle, True)
-        before = *steps_of(nodes), in_turn
+        before = *self.steps(nodes), in_turn
         prescribed = self._level(walk.levels) is level
         self.base, self.back_to = level, None
 
@@ -180,7 +193,8 @@ class Choices:
             place = seat.places[-1]
             return self._leads_out(place.frame, place.index, outcome, level.head)
 
-        way = way_to_unknown(level.limb.turn, leaves, before)
+        turn = without_decided(level.limb.turn, self.knows)
+        way = way_to_unknown(turn, leaves, before)
         if way is not None:
             self.turn = iter(way[len(before) :])
             return True
@@ -189,7 +203,7 @@ class Choices:
         if prescribed and self._next_step(nodes) == in_turn:
             way = self.way
         elif level.numbers is None:
-            way = way_to_unknown(level.limb.turn, before=before)
+            way = way_to_unknown(turn, before=before)
             if way is None:
                 self.trace.refuse("goes through a loop that no look leaves", ENDLESS)
         if way is not None:
@@ -209,7 +223,7 @@ class Choices:
         """The function has left a loop that may have ways through its turns which nobody knows."""
         level = self._level(self.world.loops.walk.levels)
         if level is not None and level.head is head and self.turn is not None:
-            way = steps_of(self.trace.builder.nodes)
+            way = self.steps(self.trace.builder.nodes)
             self.exits.add(way)
             while not way[-1].loops and (*way[:-1], way[-1].other) in self.exits:
                 way = way[:-1]  # both arms of that look leave it

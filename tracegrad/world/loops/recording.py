@@ -730,7 +730,7 @@ class Loops(Unrolling):
         head.marks = self._marks(head)
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
-            head.iterator, head.shown = level.numbers, level.shown
+            head.iterator, head.shown = level.numbers, level.shown or head.shown
             self.ranges[id(head.iterator)] = head
 
     def _before_turn(self) -> int:
