@@ -631,6 +631,15 @@ def reads_a_value():
     refused_inside(lambda x: x * float(x[0]), "test_limits.py")
 
 
+@inside_jax("Both arms become part of the program")
+def reads_a_condition():
+    jax = pytest.importorskip("jax")
+    f = jax.jit(tg.compile(lambda x: x * 2.0 if x[0] > 0.0 else x))
+    x = X.astype(np.float32)
+    for given in (x, -x):
+        assert np.allclose(f(given), given * 2.0 if given[0] > 0.0 else given)
+
+
 @inside_jax("store anything outside")
 def stores():
     held: dict[str, Any] = {}
@@ -747,11 +756,16 @@ def places_outside_are_dropped():
     return tg.compile(lambda x: x.at[5].set(1.0, mode="drop"))(jnp.ones(3))
 
 
-@refused("a look, an effect or a draw in a call with JAX", ArgumentError, "test_limits.py")
-def look_in_jax():
+@refused("a value read as a number, an effect or a draw in a call", ArgumentError, "test_limits.py")
+def number_in_jax():
     jax = pytest.importorskip("jax")
-    compiled = tg.compile(lambda x: x * 2.0 if x[0] > 0.0 else x)
-    return jax.jit(compiled)(X)
+    return jax.jit(tg.compile(lambda x: x * float(x[0])))(X)
+
+
+@refused("arms of a condition that return different shapes", ArgumentError, "test_limits.py")
+def arms_in_jax():
+    jax = pytest.importorskip("jax")
+    return jax.jit(tg.compile(lambda x: x if x[0] > 0.0 else x[0]))(X)
 
 
 @refused("a write to an array that shares memory with an argument", ArgumentError, "shares memory")
