@@ -715,6 +715,44 @@ def test_what_is_stored_is_not_given_away():
         assert float(model.last.sum()) == 3.0
 
 
+def test_what_is_stored_is_of_jax_in_the_first_call_of_a_function_that_counts_too():
+    class Model:
+        steps, last, seen = 0, None, {}
+
+        def step(self, x):
+            self.last = x * 2.0
+            self.seen["x"] = x + 1.0
+            self.steps += 1
+            return x + self.steps
+
+    model = Model()
+    step = tg.compile(model.step, backend="jax")
+    for k in range(3):
+        x = jnp.arange(3.0) + k
+        assert_close(step(x), x + model.steps, 0)
+        assert model.steps == k + 1
+        for stored, expected in (model.last, x * 2), (model.seen["x"], x + 1):
+            assert isinstance(stored, jax.Array)
+            assert_close(stored, expected, 0)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_arrays_of_numpy_and_of_jax_meet_in_a_call(compiled, monkeypatch):
+    """The gradient of each lies where the other arrays do, whatever numbers went between."""
+    monkeypatch.setattr(tg.config, "compile", compiled)
+
+    def f(x, a):
+        return np.sum(np.sin(x) * a) + np.sum(x) + x[0] * a
+
+    x, a = np.linspace(0.0, 1.0, 4), jnp.asarray(1.5, jnp.float32)
+    for wanted in 0, 1, (0, 1):
+        found = jax.tree.leaves(tg.grad(f, argnums=wanted, backend="jax")(x, a))
+        expected = jax.tree.leaves(tg.grad(f, argnums=wanted)(x, 1.5))
+        for one, other in zip(found, expected, strict=True):
+            assert isinstance(one, jax.Array)
+            assert_close(one, other, 1e-6)
+
+
 def test_checked_calls_name_their_statement_all_the_same(monkeypatch):
     monkeypatch.setattr(tg.config, "check_finite", True)
     f = tg.compile(lambda x: np.log(x - 1.0) * 2.0, backend="jax", donate_argnums=0)

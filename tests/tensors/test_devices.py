@@ -366,6 +366,27 @@ def test_moves_bring_gradients_back_from_compiled_backwards():
 
 
 @pytest.mark.parametrize(
+    "meet",
+    [
+        lambda d, x: d * x,
+        lambda d, x: x - d,
+        lambda d, x: d**x,
+        lambda d, x: tg.where(d > 0, x, d),
+        lambda d, x: (d * d).mul_(x),
+    ],
+)
+def test_a_number_that_meets_a_device_has_its_gradient_where_it_is(meet):
+    x, beside = tg.tensor(3.0, requires_grad=True), tg.tensor(3.0, requires_grad=True)
+    d = tg.tensor([2.0, 3.0])
+    there = meet(d.to("jax"), x).sum()
+    assert there.device == "jax"
+    (there.cpu() + x * x).backward()
+    (meet(d, beside).sum() + beside * beside).backward()
+    assert x.grad.device == "cpu"
+    np.testing.assert_allclose(x.grad.numpy(), beside.grad.numpy(), 1e-6)
+
+
+@pytest.mark.parametrize(
     "raises",
     [
         lambda x: x[tg.tensor([0, 5]).to(x.device)],

@@ -117,9 +117,13 @@ def _over_devices(
         given = [*inputs, *captures.values()]
         return tuple([_sharding_of(leaf) for leaf in jax.tree.leaves(given)])
 
-    def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
+    def lies(inputs: Sequence[Any], captures: Mapping[str, Any], rest: Any) -> Callable[[int], Any]:
+        """Where each output is to lie, by its number; what nothing says that of, as `rest`."""
         names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
-        lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+        alike = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+        return lambda i: places.get(i) or alike.get(i) or rest
+
+    def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
         mine = tuple(
             [i for i in donated if None not in map(_sharding_of, jax.tree.leaves(inputs[i]))]
         )
@@ -127,12 +131,27 @@ def _over_devices(
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
         of: Any = rest  # of a backward alone, which returns what a tape takes
         if frame.shape:
-            of = _outputs(source, lambda i: places.get(i) or lies.get(i) or rest)
+            of = _outputs(source, lies(inputs, captures, rest))
         of = (of, rest) if source.looks else of
         if explicit:
             inner = jax.sharding.auto_axes(function, out_sharding=of)
             return jax.jit(inner, donate_argnums=mine) if mine else inner  # type: ignore[no-any-return]
         return jax.jit(function, out_shardings=of, donate_argnums=mine)
+
+    def by_turns(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+        """The result of a program of which Python reads how many turns it took: nothing jits it."""
+        leaves = jax.tree.leaves([*inputs, *captures.values()])
+        mesh = next((x.sharding.mesh for x in leaves if _is_on_explicit_axes(x)), None)
+        if mesh is None:
+            return _put(source, function(*inputs, **captures), places)
+        with automatic_axes(leaves) as there:
+            given, held = jax.tree.map(there, (inputs, captures))
+            result = function(*given, **held)
+        if not frame.shape:
+            return result
+        lie = lies(inputs, captures, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
+        every = jax.tree.leaves(_outputs(source, lambda i: i))
+        return _put(source, result, {i: lie(i) for i in every})
 
     def chosen(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
         shardings = placed(inputs, captures)
@@ -149,7 +168,7 @@ def _over_devices(
     def run(*inputs: Any, **captures: Any) -> Any:
         nonlocal last
         if source.retries:
-            return _put(source, function(*inputs, **captures), places)
+            return by_turns(inputs, captures)
         every = (*inputs, *captures.values())
         if {*map(type, every)} != {array}:
             return chosen(inputs, captures)(*inputs, **captures)

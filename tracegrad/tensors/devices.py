@@ -424,6 +424,23 @@ def brought_together(op: Any, operands: Sequence[Any]) -> list[Any]:
     ]
 
 
+def with_numbers_there(operands: Sequence[Any], there: DeviceArray) -> list[Any]:
+    """Operands of an op on a device: numbers of the processor that have a history go there first.
+
+    Others are at home everywhere. The gradient of these comes back by the step that took them.
+    """
+    return [
+        to_device(x, device=where(there)) if getattr(x, "_node", None) and is_number_here(x) else x
+        for x in operands
+    ]
+
+
+def is_number_here(x: Any) -> bool:
+    """Whether a Tensor, or what it holds, is one number in the memory of the processor."""
+    array = getattr(x, "_array", x)
+    return isinstance(array, np.ndarray | np.generic) and array.ndim == 0
+
+
 def _meeting_place(held: Sequence[Any]) -> Device:
     """Where the arrays of an op come together: where one is committed, as in JAX."""
     there = [a for a in held if type(a) is DeviceArray]

@@ -19,7 +19,7 @@ from tracegrad.ops.staging import Staged
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
-from tracegrad.tensors.devices import DeviceError, class_in_numpy
+from tracegrad.tensors.devices import DeviceArray, DeviceError, class_in_numpy, is_number_here
 from tracegrad.tensors.tensor import Tensor, explained
 from tracegrad.values.dispatch import FLOATING, Repeated, apply, dtype_of, is_jax_array
 
@@ -55,6 +55,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             return apply(op, (self, other), EMPTY)
         except (ValueError, TypeError) as error:
             raise explained(op, (self, other), EMPTY, error) from error
+        if type(array) is DeviceArray and (is_number_here(a) or is_number_here(b)):
+            return apply(op, (self, other), EMPTY)  # whose gradient is to come back
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
         tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None

@@ -55,7 +55,9 @@ from tracegrad.tensors.devices import (
     in_numpy,
     kernel_on_device,
     refuse_devices,
+    to_device,
     where,
+    with_numbers_there,
 )
 from tracegrad.tensors.given_to_jax import refuse_text
 from tracegrad.tensors.printing import text_of
@@ -605,10 +607,12 @@ def apply_to_tensors(
             result, values = STATE.trace.record(op, operands, attributes, like)
         else:
             arrays = _arrays(op, operands)
-            if STATE.standing and DeviceArray in map(type, arrays):
-                operands = brought_together(op, operands)
+            there = _on_device(arrays)
+            if there is not None and op is not to_device:
+                operands = brought_together(op, operands) if STATE.standing else operands
+                operands = with_numbers_there(operands, there)
                 arrays = _arrays(op, operands)
-            kernel = _kernel(like, op, arrays, attributes)
+            kernel = _kernel(like, op, there, attributes)
             if special and STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
             else:
@@ -704,13 +708,20 @@ def _without_history(x: Any) -> Any:
     return x
 
 
-def _kernel(
-    like: Tensor | None, op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """What runs the op where its operands are."""
+def _on_device(arrays: Sequence[Any]) -> DeviceArray | None:
+    """The first of these arrays that lies on a device."""
     for array in arrays:
         if type(array) is DeviceArray:
-            return kernel_on_device(op, array)
+            return array
+    return None
+
+
+def _kernel(
+    like: Tensor | None, op: Any, there: DeviceArray | None, attributes: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """What runs the op where its operands are, of which one is `there`."""
+    if there is not None:
+        return kernel_on_device(op, there)
     if like is not None and type(like._array) is DeviceArray:
         return kernel_on_device(op, like._array)
     kernel: Callable[..., Any] = op.kernel(attributes)

@@ -103,7 +103,18 @@ def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return found.result
     if found.run is None:
         return _op_by_op(calling, args, kwargs)
-    return _handed_back(calling, calling._result(found.run, plain()), args, kwargs)
+    result = _handed_back(calling, calling._result(found.run, plain()), args, kwargs)
+    _stored_as_arrays_of_jax(found.run, jax.home_of(leaf.value for leaf in arguments.leaves))
+    return result
+
+
+def _stored_as_arrays_of_jax(run: Run, home: Any) -> None:
+    """What a run on values has stored for arrays of the function, as a program stores it."""
+    for store in run.stores:
+        kept = store.stands and store.kind != "contents"
+        if kept and isinstance(now := getattr(store.value, "_array", None), np.ndarray):
+            write, given = store.writing(jax.laid(now, None, home))
+            write(*given)
 
 
 def _op_by_op(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
