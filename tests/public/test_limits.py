@@ -556,6 +556,38 @@ def is_traced():
         sys.settrace(before)
 
 
+@eager("is called with Tensors, and asks of their histories", "keeps a gradient (retain_grad)")
+def keeps_a_gradient_within():
+    w, kept = tg.tensor([1.0, 2.0], requires_grad=True), []
+
+    @tg.compile
+    def f(x):
+        y = x * w
+        y.retain_grad()
+        kept.append(y)
+        return (y**2).sum()
+
+    for _ in range(3):
+        f(tg.tensor([3.0, 4.0])).backward()
+        assert kept[-1].grad.tolist() == [6.0, 16.0]
+
+
+@eager("is called with Tensors that require grad, and has a boolean mask", "")
+def masks_with_a_history():
+    w = tg.tensor([1.0, -2.0], requires_grad=True)
+
+    @tg.compile
+    def f(x):
+        y = x * w
+        y[y < 0] = 0.0
+        return y.sum()
+
+    for _ in range(2):
+        f(tg.tensor([3.0, 4.0])).backward()
+    assert w.grad.tolist() == [6.0, 0.0]
+    assert "op by op where Tensors require grad: it has lengths" in f.explain()
+
+
 @eager("has more than 32 versions", "versions were compiled and this call needs another")
 def many_versions():
     assert config.versions == 32

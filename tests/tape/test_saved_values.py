@@ -648,3 +648,30 @@ def test_places_of_a_constant_may_change(function, value):
     (y * y).sum().backward()
     sign = 1.0 if function is np.add else -1.0
     assert np.allclose(x.grad.numpy(), 2 * 1.5 * (x.detach().numpy() * 1.5 + sign * value))
+
+
+def test_an_own_write_is_not_taken_for_one_of_who_has_the_memory():
+    """A view that is kept to be shown is in nobody's way; a write to it is told."""
+    w = tg.tensor(np.ones((3, 3)), requires_grad=True)
+    shown = None
+    for _ in range(3):
+        w.grad = None
+        (w[0] ** 2).sum().backward()
+        shown = w[0].detach().numpy()
+        with tg.no_grad():
+            w -= 0.1 * w.grad
+    loss = (w[0] ** 2).sum()
+    with tg.no_grad():
+        w -= 0.1
+    with pytest.raises(tg.errors.GradientError, match="inplace"):
+        loss.backward()
+    loss = (w[0] ** 2).sum()
+    shown[:] = 7.0
+    with pytest.raises(tg.errors.GradientError, match="inplace"):
+        loss.backward()
+    loss = (w[0] ** 2).sum()
+    shown[:] = 8.0
+    with tg.no_grad():
+        w -= 0.1
+    with pytest.raises(tg.errors.GradientError, match="inplace"):
+        loss.backward()

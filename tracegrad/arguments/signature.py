@@ -302,12 +302,17 @@ def bind(
     """Binds and flattens the arguments of a call; raises TypeError as Python would.
 
     What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
-    that the function never reads. Without `defaults` there are only those that the call gives.
+    that the function never reads. Without `defaults` there are only those that the call gives; nor
+    are there ever defaults that are Tensors, whose history is not the call's.
     `shown` are parameters that name what ``*args`` takes, where the call fits them.
     """
     bound = signature.bind(*args, **kwargs)
     if defaults:
+        passed = {*bound.arguments}
         bound.apply_defaults()
+        for name in bound.arguments.keys() - passed:
+            if any(isinstance(leaf, Tensor) for leaf in flatten(bound.arguments[name])[0]):
+                del bound.arguments[name]  # it is one from outside, which the function reads
     given: list[tuple[str, Any, str | None]] = []
     behind = False  # one that is left out, so that it is passed by its name
     for name, parameter in signature.parameters.items():

@@ -55,6 +55,13 @@ def node_of(parent: Any) -> Node | None:
     return parent.node if type(parent) is Output else None
 
 
+def freed_before() -> GradientError:
+    return GradientError(
+        "cannot backward through the graph a second time: the first backward freed it; "
+        "there, keep it with retain_graph=True"
+    )
+
+
 def gather(roots: Sequence[Tensor]) -> list[Node]:
     """The nodes that made the roots, oldest first."""
     seen = {node for node in (node_of(t._node) for t in roots) if node is not None}
@@ -62,10 +69,7 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
     while todo:
         node = todo.pop()
         if node.more is FREED:
-            raise GradientError(
-                "cannot backward through the graph a second time: the first backward freed it; "
-                "there, keep it with retain_graph=True"
-            )
+            raise freed_before()
         for parent in node.parents:
             above = parent.node if type(parent) is Output else parent
             if type(above) is Node and above not in seen:
@@ -215,7 +219,8 @@ def gradients(
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
         before = STATE.update(grad_enabled=True)
         try:
-            return _recorded_pullback(steps, tape, boxed, wanted)
+            found = _recorded_pullback(steps, tape, boxed, wanted)
+            return found if create_graph else {key: _ended(ct) for key, ct in found.items()}
         finally:
             STATE.update(**before)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
@@ -229,6 +234,12 @@ def gradients(
         finally:
             STATE.update(**before)
     return compiled_backward.run(nodes, steps, tape, plain, wanted)
+
+
+def _ended(ct: Tensor) -> Tensor:
+    """A gradient without history, which may be written to: it shares memory with nothing."""
+    ended = ct.detach()
+    return wrap(ended._array, ended._traced)
 
 
 def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
@@ -505,6 +516,9 @@ def accumulate(tensor: Tensor, gradient: Any) -> None:
 
 
 def _add(leaf: Tensor, gradient: Tensor) -> None:
+    """Adds to ``grad``, unless the leaf was frozen after the forward: it is asked now."""
+    if leaf._node is None:
+        return
     before: Any = leaf._grad
     found = gradient if before is None else before + gradient
     leaf._grad = as_0d_array(found) if is_own_leaf(leaf) else found  # `zero_` may write to it
@@ -521,6 +535,9 @@ def conjugate(x: Any) -> Any:
 
 def free(node: Node) -> None:
     """Lets go of everything that a node keeps."""
+    let_go = getattr(node.attributes.get("function"), "let_go", None)
+    if let_go is not None and not let_go():
+        return
     node.parents = node.values = ()
     node.result = node.traced = None
     node.more = FREED

@@ -208,6 +208,16 @@ class _Applied:
 
     way: Way
     residuals: Mapping[Value, Any]
+    ran: set[int] = field(default_factory=set)  # outputs from which a backward has come last
+    spent: set[int] = field(default_factory=set)  # those whose part of the graph was let go
+
+    def let_go(self) -> bool:
+        """Lets go of what the last backward ran through; whether nothing is left to be run.
+
+        Outputs may have no op in common: then each has a backward of its own.
+        """
+        self.spent.update(self.ran)
+        return len(self.spent) == len(self.way.outputs)
 
     @property
     def call(self) -> _Applied:
@@ -228,6 +238,10 @@ class _Applied:
         """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
         cts: Sequence[Any] = _several(ct)
         given = tuple(k for k, c in enumerate(cts) if c is not None)
+        if not self.spent.isdisjoint(given):
+            raise engine.freed_before()
+        self.ran.clear()
+        self.ran.update(given)
         back = self.way.backward(given)
         if back is None or any(isinstance(c, Tensor) for c in cts):
             places = self.way.whole.places if back is None else back.places
@@ -350,7 +364,7 @@ class Recorded:
         self.program = compile_graph(
             self.forward.replace(name=name, frame=frame).with_block(block),
             version.mode.text,
-            sound=True,  # `can_be_recorded` asks that the version has no looks
+            sound=True,  # `why_not_recorded` asks that the version has no looks
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 
@@ -462,22 +476,27 @@ def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
     return sizes
 
 
-def can_be_recorded(version: Version) -> bool:
-    """Not what draws, calls the user's Python, loops, or has lengths that only data tell."""
+def why_not_recorded(version: Version) -> str:
+    """Why no node of a tape stands for calls of a version; "" where one may."""
     tree = version.tree
-    if tree.closed or tree.masks or tree.loops:
-        return False
+    if tree.masks:
+        return "it has lengths that only data tell (a boolean mask)"
+    if tree.closed or tree.loops or version.of_graph:  # the last has the tree of another one
+        return "it has a loop that stays a loop"
     if version.target == "jax" and version.checked:  # a look is not part of the program
-        return False
-    if version.of_graph:  # its tree is that of another one
-        return False
+        return "it looks at values, which no program for JAX does"
     if version.written or version.ordered:  # the caller's Tensors have histories of their own
-        return False
-    calls = [node for node in walk(version.traced.nodes) if isinstance(node, Call)]
-    return not any(
-        node.op.opaque or node.op is hooked or Trait.EFFECT in node.op.traits  # type: ignore[attr-defined]
-        for node in calls
-    )
+        return "it writes to its arguments"
+    for node in walk(version.traced.nodes):
+        if not isinstance(node, Call):
+            continue
+        if node.op is hooked:
+            return "it registers a hook"
+        if node.op.opaque:  # type: ignore[attr-defined]
+            return "it calls Python that is not part of the program"
+        if Trait.EFFECT in node.op.traits:  # type: ignore[attr-defined]
+            return "it does more than compute"
+    return ""
 
 
 class Quick:
@@ -545,7 +564,8 @@ def call_recorded(
         if candidate.holds(arrays):
             kept.append(candidate)
             return candidate.call(arguments, arrays, inputs)
-    if len(known) >= MOST or not can_be_recorded(version):
+    version.not_recorded = why_not_recorded(version)
+    if len(known) >= MOST or version.not_recorded:
         raise NotRecorded
     try:
         made = Recorded(version, wanted, arrays)
@@ -586,10 +606,13 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
         store.carry()
 
 
-def untraced(leaf: Any) -> Any:
-    """A Tensor that a traced run made, with its history alone."""
+def untraced(run: Run, leaf: Any) -> Any:
+    """What a traced run has left, without the trace: a Tensor with a history stays that one."""
     if not isinstance(leaf, Tensor):
         return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+    if leaf._node is not None and all(leaf is not given for given in run.tensors):
+        leaf._traced = None
+        return leaf
     tensor = wrap(leaf._array)
     tensor._node = leaf._node
     return tensor

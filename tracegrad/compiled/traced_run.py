@@ -15,7 +15,7 @@ from time import perf_counter
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from codegen.ir import NOWHERE, Builder, Value
+from codegen.ir import NOWHERE, Builder, Call, Value, walk
 from codegen.sizes import Size
 from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import (
@@ -28,6 +28,7 @@ from tracegrad.arguments.argument_changes import (
     written_leaves,
 )
 from tracegrad.arguments.signature import Arguments
+from tracegrad.autograd import engine
 from tracegrad.errors import GradientError, TracegradError
 from tracegrad.ops.checkpoint_markers import budget
 from tracegrad.ops.elementwise.ufuncs import alias
@@ -37,7 +38,13 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
-from tracegrad.tracing.restarts import Aliased, AsGiven, MetTracer, OneByOne
+from tracegrad.tracing.restarts import (
+    AsGiven,
+    AsksHistory,
+    MetTracer,
+    OneByOne,
+    Unprogrammed,
+)
 from tracegrad.tracing.trace import Trace
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twice, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
@@ -50,7 +57,7 @@ from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.native_reads import guard_returned
 
-RESTARTS = (Aliased, OneByOne, Taped, Learned, AsGiven)
+RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven)
 """What ends a run that is made again in another way."""
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
@@ -178,6 +185,8 @@ def run_traced(
             _refuse_lanes(trace, itself)
             if trace.aliased is not None:
                 raise trace.aliased
+            if STATE.grad_enabled is not enabled:
+                raise AsksHistory("leaves the recording of gradients switched", "")
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
@@ -198,6 +207,10 @@ def run_traced(
             world.take_back()
             trace.give_back()
             raise (AsGiven if world.in_other_form else Learned) from None
+        if histories and isinstance(error, GradientError) and not world.effects:
+            world.take_back()  # what stands for the caller's Tensors may be what raises
+            trace.give_back()
+            raise AsGiven from None
         fails_alike(world.lengths)
         if samples or isinstance(error, MetTracer):
             world.take_back()
@@ -229,6 +242,16 @@ def run_traced(
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
     effect = effect or elsewhere or borrowed.changed or trace.unseen
+    if histories and not effect:
+        try:
+            _refuse_asked_of_history(itself, stores, world)
+        except Unprogrammed:
+            world.take_back()
+            trace.give_back()
+            raise
+    for store in stores:
+        if store.kind == "contents":  # a version is not to hold a tape
+            store.value._node = None
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effects or effect or trace.drawn_from)
@@ -305,6 +328,39 @@ def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Se
     return found
 
 
+def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: World) -> None:
+    """Raises where the caller may ask of the history of a call what one node of it has not."""
+    leaves = [*flatten(returned)[0], *(store.value for store in stores)]
+    tensors = [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
+    for tensor in tensors:
+        if world.is_own_leaf(tensor):
+            raise AsksHistory("returns a leaf that it makes", _place_of(tensor))
+    for store in stores:
+        if store.kind == "contents" and isinstance(store.holder, Tensor):
+            _refuse_written(store, world)
+    for node in [node for node in engine.gather(tensors) if node.traced is not None]:
+        for extras in (node.more or {}).values():
+            if "retain" in extras and (kept := extras["retain"]()) is not None:
+                raise AsksHistory("keeps a gradient (retain_grad)", _place_of(kept))
+
+
+def _refuse_written(store: Store, world: World) -> None:
+    """Raises where a Tensor from outside that is written to is a part of later gradients."""
+    written = store.value._traced[1]
+    place = _place_of(store.value)
+    if store.value.requires_grad:
+        raise AsksHistory("writes what has a history to a Tensor that it did not make", place)
+    calls = [node for node in walk(world.trace.builder.nodes) if isinstance(node, Call)]
+    if store.holder.requires_grad and any(written in call.operands for call in calls):
+        raise AsksHistory("writes to a leaf that requires grad, and goes on with it", place)
+
+
+def _place_of(tensor: Tensor) -> str:
+    """The line at which a Tensor was made, as messages say it."""
+    origin = tensor._traced[1].origin if tensor._traced is not None else NOWHERE
+    return f"{origin.file}:{origin.line}" if origin.file else f"of shape {tensor.shape}"
+
+
 def _refuse_lanes(trace: Trace, returned: Any) -> None:
     """Raises where a function returns what belongs to one example of a batch."""
     if trace.one_by_one is not None:
@@ -377,7 +433,8 @@ def _tensors(
             if isinstance(given, Tensor):
                 trace.shown.add(value)
             if isinstance(given, Tensor) and given.requires_grad:
-                tensor._node = alias(given)._node
+                tensor._node = node = alias(given)._node
+                node.traced = (None,), ((trace, value),)  # gradients of gradients read it there
             tensors.append(tensor)
     return tuple(tensors)
 

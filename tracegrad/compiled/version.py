@@ -95,6 +95,7 @@ class Version:
     looked_at: Mapping[str, str] = field(default_factory=dict)
     """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
+    not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these

@@ -326,6 +326,8 @@ def _version_lines(number: int, version: Version) -> list[str]:
     lines.append(f"    {_stages(version.times)}")
     if version.growth.stopped:
         lines.append(f"  no path is added any more: {version.growth.stopped}")
+    if version.not_recorded:
+        lines.append(f"  runs op by op where Tensors require grad: {version.not_recorded}")
     lines.append("  compiled because")
     lines += [f"    {reason}" for reason in version.reasons]
     for title, facts in (

@@ -155,6 +155,16 @@ def _references_alone(array: np.ndarray) -> tuple[bool, int]:
 ALONE = dict([_references_alone(np.zeros(1)), _references_alone(np.zeros(2)[1:])])
 
 
+def note_own_write(array: Any) -> None:
+    """A Tensor's own write has changed the memory: whoever has it is not taken for the writer.
+
+    Tapes that had saved it before know of the write by its stamp.
+    """
+    for out in _out.get(id(memory_of(array)), ()):
+        if out.digest is not None:
+            out.digest = digest(out.array)
+
+
 def change_of(array: Any, saved: int, held: Callable[[Any], int]) -> Point | None:
     """Where memory that a tape saved then was handed out, if it was written since.
 

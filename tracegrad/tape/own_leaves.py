@@ -32,3 +32,22 @@ def refuse_others(leaves: Iterable[Any], does: str) -> None:
         "Or compile a step that takes the parameters and returns new ones, with "
         f"tg.value_and_grad and tg.optim.adam (the guide on training loops shows one){at_line()}"
     )
+
+
+def tell_of_setting(tensor: Any, name: str) -> None:
+    """A function sets an attribute of a Tensor: where it is traced, its world is told."""
+    world = None if STATE.trace is None else STATE.trace.world
+    if world is not None:
+        world.sets_in_history(tensor, name)
+
+
+def refuse_kept_history(tensor: Any) -> None:
+    """Ends a trace that writes, under ``no_grad``, to a Tensor whose history goes on unchanged.
+
+    A gradient flows through the new value as through the old one, which no graph says.
+    """
+    trace = STATE.trace
+    if trace is None or trace.world is None or STATE.grad_enabled:
+        return
+    if tensor._node is not None and not tensor.is_leaf:
+        trace.world.asks_of_history("writes under no_grad to a result that has a history")

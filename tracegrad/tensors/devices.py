@@ -533,9 +533,20 @@ def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: A
     return run(op, operands, attributes, like)
 
 
-def kernel_on_device(op: Any, like: DeviceArray) -> Callable[..., Any]:
-    """The function that runs an op on the device of `like`."""
-    return lambda *arrays, **attributes: run(op, arrays, attributes, like)
+def first_on_device(arrays: Sequence[Any]) -> DeviceArray | None:
+    """The first of these arrays that lies on a device."""
+    for array in arrays:
+        if type(array) is DeviceArray:
+            return array
+    return None
+
+
+def kernel_where(like: Any, op: Any, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function that runs an op where an array is."""
+    if type(like) is DeviceArray:
+        return lambda *arrays, **attributes: run(op, arrays, attributes, like)
+    kernel: Callable[..., Any] = op.kernel(attributes)
+    return kernel
 
 
 def _common_device(op: Any, deciding: Sequence[Any], arrays: Sequence[Any]) -> Device:

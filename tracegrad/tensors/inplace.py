@@ -45,9 +45,10 @@ from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import behaves_as_array, is_memory, is_own_leaf
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape import write_checks
+from tracegrad.tape import exported_memory, write_checks
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.functions_apart import refuse_around
+from tracegrad.tape.own_leaves import refuse_kept_history
 from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.tape.views import (
     Step,
@@ -162,6 +163,7 @@ def _fitted(tensor: Tensor, result: Any) -> Any:
 def _succeed(tensor: Tensor, result: Tensor) -> None:
     """The Tensor goes on as `result`, and with it all that look at the same memory."""
     base, path = place_of(tensor)
+    refuse_kept_history(base)
     with _CalledLike(base):
         whole = put(base, path, result)
     _go_on(base, whole, path, (tensor, result))
@@ -532,6 +534,7 @@ def _has_written(tensor: Tensor) -> None:
                 if not _shares(view, base) and not disjoint(place_of(view).path, path):
                     view._array = memory_at(base._array, place_of(view).path)
     write_checks.stamp(base._array)
+    exported_memory.note_own_write(base._array)
 
 
 def _has_written_on_device(tensor: Tensor, base: Tensor, path: Sequence[Step]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.differentiation.batched_values import Lane
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import powers
 from tracegrad.ops.elementwise import ufuncs as ew
@@ -255,7 +255,15 @@ def _view(x: Tensor, *lengths: Any) -> Any:
             f"view({lengths[0]!r}): the bits of another dtype have no gradient: write "
             "x.astype(...) for the values, x.numpy().view(...) for the bits"
         )
-    return reshaping.reshape(x, shape_tuple(lengths[0] if len(lengths) == 1 else lengths))
+    viewed = reshaping.reshape(x, shape_tuple(lengths[0] if len(lengths) == 1 else lengths))
+    given, found = x._array, viewed._array
+    if isinstance(found, np.ndarray) and found.size and not np.may_share_memory(given, found):
+        raise ShapeError(
+            f"view: a Tensor of shape {given.shape} that does not lie in C order in memory (a "
+            f"transposed one, say) cannot be seen in the shape {found.shape} without a copy: "
+            "write x.reshape(...), which makes one"
+        )
+    return viewed
 
 
 def _t(x: Tensor) -> Any:

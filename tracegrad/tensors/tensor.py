@@ -40,7 +40,7 @@ from tracegrad.tape.foreign_arrays import Foreign, kept, plain
 from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
-from tracegrad.tape.own_leaves import keep_own
+from tracegrad.tape.own_leaves import keep_own, tell_of_setting
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, is_flat, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
@@ -52,8 +52,9 @@ from tracegrad.tensors.devices import (
     beside_jax,
     brought_together,
     class_in_numpy,
+    first_on_device,
     in_numpy,
-    kernel_on_device,
+    kernel_where,
     refuse_devices,
     to_device,
     where,
@@ -405,6 +406,9 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and self._node is not None:
+            return
+        tell_of_setting(self, "requires_grad")
         if not self.is_leaf:
             raise GradientError(
                 "only leaves can be switched, and this Tensor was made by an op: use .detach() for "
@@ -414,7 +418,7 @@ class Tensor:
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
         if value and not self._is_traced:
             self._array = with_memory(self._array)
-        if value and self._node is None:
+        if value:
             keep_own(self)
         self._node = LEAF if value else None
 
@@ -439,6 +443,7 @@ class Tensor:
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        tell_of_setting(self, "grad")
         if value is not None:
             if not isinstance(value, Tensor):
                 raise DTypeError(f"grad is a Tensor or None, not {type(value).__name__}")
@@ -451,6 +456,7 @@ class Tensor:
 
     @grad.deleter
     def grad(self) -> None:
+        tell_of_setting(self, "grad")
         self._grad = None
 
     @property
@@ -463,6 +469,7 @@ class Tensor:
 
     @data.setter
     def data(self, value: Any) -> None:
+        tell_of_setting(self, "data")
         array = value._array if isinstance(value, Tensor) else shared_array_for(value)
         if self.requires_grad and np.dtype(array.dtype).kind not in FLOATING:
             raise DTypeError(f"a Tensor that requires grad cannot hold {array.dtype}")
@@ -512,13 +519,15 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same values (shared memory) without their history."""
-        if self._is_traced:
+        if self._is_traced or (STATE.trace is not None and STATE.trace.placed(self)):
             ended: Tensor = TABLE["stop_gradient"](self)
             return ended
         return sharing(self)
 
     def detach_(self) -> Tensor:
         """Forgets the history; what was recorded keeps it."""
+        if self._is_traced:
+            self._traced = TABLE["stop_gradient"](self)._traced
         self._node = None
         return self
 
@@ -607,12 +616,13 @@ def apply_to_tensors(
             result, values = STATE.trace.record(op, operands, attributes, like)
         else:
             arrays = _arrays(op, operands)
-            there = _on_device(arrays)
+            there = first_on_device(arrays)
             if there is not None and op is not to_device:
                 operands = brought_together(op, operands) if STATE.standing else operands
                 operands = with_numbers_there(operands, there)
                 arrays = _arrays(op, operands)
-            kernel = _kernel(like, op, there, attributes)
+            at = like._array if there is None and like is not None else there
+            kernel = kernel_where(at, op, attributes)
             if special and STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
             else:
@@ -706,26 +716,6 @@ def _without_history(x: Any) -> Any:
     if type(x) is Tensor and x._node is not None and x._is_traced:
         return TABLE["stop_gradient"](x)
     return x
-
-
-def _on_device(arrays: Sequence[Any]) -> DeviceArray | None:
-    """The first of these arrays that lies on a device."""
-    for array in arrays:
-        if type(array) is DeviceArray:
-            return array
-    return None
-
-
-def _kernel(
-    like: Tensor | None, op: Any, there: DeviceArray | None, attributes: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """What runs the op where its operands are, of which one is `there`."""
-    if there is not None:
-        return kernel_on_device(op, there)
-    if like is not None and type(like._array) is DeviceArray:
-        return kernel_on_device(op, like._array)
-    kernel: Callable[..., Any] = op.kernel(attributes)
-    return kernel
 
 
 def _record(

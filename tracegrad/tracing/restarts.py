@@ -18,24 +18,40 @@ class MetTracer(BaseException):
     """
 
 
-class Aliased(BaseException):
-    """C code, or a holder that is not known, has an array that is written to: who sees the write?
+class Unprogrammed(BaseException):
+    """No program can do what the function `does`, at this place: it runs eagerly.
 
-    No trace knows. The run is taken back and the function runs eagerly, on memory that is shared.
     No handler of the user's is to catch it; where one has, it is raised again at the end of the
     run.
     """
 
-    does = "has C code keep the memory of an array, to which it writes"
+    def __init__(self, does: str, place: str) -> None:
+        super().__init__(f"{does}: {place}" if place else does)
 
 
-class HeldElsewhere(Aliased):
+class Aliased(Unprogrammed):
+    """C code, or a holder that is not known, has an array that is written to: who sees the write?
+
+    No trace knows. The run is taken back and the function runs eagerly, on memory that is shared.
+    """
+
+    def __init__(self, place: str) -> None:
+        super().__init__("has C code keep the memory of an array, to which it writes", place)
+
+
+class HeldElsewhere(Unprogrammed):
     """A recorded value is written to an array that something besides the function's variables has.
 
     Outside of a trace, operations see a Tensor in its place (`outside_writes.py`).
     """
 
-    does = "writes a value that it computes to an array which others may hold as well"
+    def __init__(self, place: str) -> None:
+        does = "writes a value that it computes to an array which others may hold as well"
+        super().__init__(does, place)
+
+
+class AsksHistory(Unprogrammed):
+    """The function, or its caller, asks of the history of Tensors what one node of it lacks."""
 
 
 class AsGiven(BaseException):

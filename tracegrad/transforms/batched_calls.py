@@ -22,7 +22,7 @@ from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, TraceError, warn_caller
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Placement, Transform
-from tracegrad.tracing.restarts import Aliased, OneByOne, Place
+from tracegrad.tracing.restarts import OneByOne, Place, Unprogrammed
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -115,14 +115,14 @@ class BatchCalls:
         trace = STATE.trace
         return trace is not None and not trace.samples and place not in self._unrolled
 
-    def _told(self, told: OneByOne | Aliased, arguments: Arguments) -> bool:
+    def _told(self, told: OneByOne | Unprogrammed, arguments: Arguments) -> bool:
         """From here on a `vmap` runs its function for one example after the other.
 
-        Returns whether the call is to be traced again; not where C code has memory of it.
+        Returns whether the call is to be traced again; not where no program can do what it does.
         """
-        if isinstance(told, Aliased):
-            self._give_up(f"it {told.does}: {told}")
-            warn_caller(f"{self.__name__} {told.does}: {told}. It runs eagerly from here on")
+        if isinstance(told, Unprogrammed):
+            self._give_up(f"it {told}")
+            warn_caller(f"{self.__name__} {told}. It runs eagerly from here on")
             return False
         if told.reason is LOOP and told.place in self._looping:
             return True

@@ -69,7 +69,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
 from tracegrad.tracing.path_tree import with_turns
-from tracegrad.tracing.restarts import Aliased, AsGiven, MetTracer, OneByOne
+from tracegrad.tracing.restarts import AsGiven, MetTracer, OneByOne, Unprogrammed
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
@@ -454,7 +454,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key
                     version = self._version(arguments, mode, run, known, reason)
-        except (Aliased, OneByOne) as told:
+        except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None
         except Unjoined as told:
@@ -480,6 +480,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             return None
         if version is not None:
             self._keep(version, arguments, given)
+            self._tell_of_lost_history(version, histories)
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if chosen := chosen_by_number(mode, self._every, self._static):
@@ -789,9 +790,8 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         # another thread traces: this version is for looking at alone
         try:
             run = found.run if found.run is not None else self._run(arguments, mode, None)
-        except Aliased as told:
-            text = f"{self.__name__} {told.does} ({told}): there is no program of it"
-            raise TraceError(text) from None
+        except Unprogrammed as told:
+            raise TraceError(f"{self.__name__} {told}; there is no program of it") from None
         except AsGiven:
             text = "changes a container that stands at two places, or asks whether it is one"
             raise TraceError(f"{self.__name__} {text}: there is no program of it") from None

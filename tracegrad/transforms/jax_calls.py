@@ -33,7 +33,7 @@ from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
-from tracegrad.tracing.restarts import MetTracer, OneByOne
+from tracegrad.tracing.restarts import MetTracer, OneByOne, Unprogrammed
 from tracegrad.transforms.sampled_runs import all_ways
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
@@ -346,6 +346,9 @@ def _run(calling: Any, samples: Arguments, given: Sequence[Any], ways: Ways) -> 
             f"vmap of {told.name} runs it for one example after the other, which is no program "
             f"that JAX tracers could be given to: {told.reason}. Use jax.vmap"
         ) from None
+    except Unprogrammed as told:
+        text = f"{calling.__name__} is called with JAX tracers and {told}: no program does that"
+        raise ArgumentError(text) from None
     except Unclosed:
         return _run(calling, samples, given, ways)
     done = _changes((*run.stores, *run.written), run.effects, given)

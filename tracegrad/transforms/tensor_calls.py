@@ -6,6 +6,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tracegrad.arguments.argument_changes import Borrowed
@@ -23,12 +24,12 @@ from tracegrad.compiled.traced_run import asks_class, code_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import boxed_leaf
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import ArgumentError, TracegradError, warn_caller
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.coercion import bare_memory
-from tracegrad.tensors.devices import DeviceArray, as_held, bare, one_place
+from tracegrad.tensors.devices import DeviceArray, DeviceError, as_held, bare, one_place
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
@@ -80,10 +81,11 @@ class TensorCalls:
             STATE.grad_enabled and any(t.requires_grad for t in tensors)
         )
         there = any(type(tensor._array) is DeviceArray for tensor in tensors)
-        if not there and not STATE.special and self._may_record(recorded):
+        may_record = not there and self._may_record(recorded)
+        if may_record and not STATE.special:
             return self._call_with_history(args, kwargs)
         asks = STATE.grad_enabled and not there  # whether the function reads a history
-        if recorded or (asks and self._stays_eager):
+        if recorded or (asks and (self._stays_eager or may_record)):
             return self._with_history(args, kwargs, recorded)
         if there:
             arguments = self._bind(args, kwargs)
@@ -97,7 +99,12 @@ class TensorCalls:
             if result is MISS and self._reads_history(plain_args, plain_kwargs):
                 return self._with_history(args, kwargs, recorded)
         if result is MISS:
-            result = self(*plain_args, **plain_kwargs)
+            try:
+                result = self(*plain_args, **plain_kwargs)
+            except DeviceError:
+                if not there:
+                    raise
+                return self._with_history(args, kwargs, recorded)  # it reads a Tensor on a device
         borrowed.settle(boxed_leaf)
         if there:
             return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
@@ -118,6 +125,19 @@ class TensorCalls:
         keeps = any(version.keeps or version.written for version in every)
         plain = not (recorded or asks or keeps) and every
         return not plain or any(isinstance(h, Tensor) for h in holders)
+
+    def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
+        """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
+        plain = self._transform.kind == "compile" and not histories
+        if not (plain and STATE.grad_enabled and _holds_history(version)):
+            return
+        names = [c.name for c in version.captured if getattr(c.holder, "requires_grad", False)]
+        warn_caller(
+            f"{self.__name__} reads {', '.join(names)}, which requires grad, and is called without "
+            "a Tensor: it returns arrays, through which no gradient goes. Pass Tensors "
+            "(tg.as_tensor(x)), or call it under tg.no_grad()",
+            UserWarning,
+        )
 
     def _reads_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a function of derivatives may read a Tensor from outside that requires grad.
@@ -171,9 +191,10 @@ class TensorCalls:
                 return found.result
             if found.run is not None:
                 settle(found.run)
-                result = map_tree(untraced, found.run.returned)
+                shown = partial(untraced, found.run)
+                result = map_tree(shown, found.run.returned)
                 found.run.world.settle(tapes=True)
-                found.run.borrowed.settle(untraced)
+                found.run.borrowed.settle(shown)
                 borrowed.settle(boxed_leaf)
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)

@@ -83,8 +83,14 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
         seen.add(id(x))
         if is_traced_by(x, trace):
             return path
+        if isinstance(x, FunctionType) and _is_of_tracegrad(x):
+            continue  # it reads no Tensor of the run but by way of the run's own record
         todo += [(inner, _longer(path, step)) for step, inner in inside(x)]
     return None
+
+
+def _is_of_tracegrad(x: Any) -> bool:
+    return (getattr(x, "__module__", None) or "").partition(".")[0] == "tracegrad"
 
 
 def reads_history(function: Any) -> bool:
@@ -112,7 +118,7 @@ def holds_history(function: Any) -> bool:
         if getattr(x, "requires_grad", False) is True or len(seen) == _FEW:
             return True
         seen.add(id(x))
-        if (type(x).__module__ or "").partition(".")[0] == "tracegrad":
+        if _is_of_tracegrad(type(x)):
             todo.append(getattr(x, "_function", None))
         elif isinstance(x, FunctionType):
             todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]

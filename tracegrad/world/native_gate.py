@@ -50,6 +50,7 @@ from tracegrad.world.native_reads import (
     items_alone,
     with_plain_keys,
 )
+from tracegrad.world.tensor_histories import refuse_history_read
 from tracegrad.world.tensor_places import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.untraced_world import (
     are_one,
@@ -348,6 +349,7 @@ def get_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
     if type(x) is Tensor:
         if name in ("requires_grad", "grad_fn", "is_leaf"):
             world.asks_mode()
+        refuse_history_read(world, x, name)
         original = world.original(x)
         if type(original) is np.ndarray and is_of_arrays(name):
             if world.is_outside(original) and name in ("flags", "strides"):

@@ -265,7 +265,10 @@ class Outcome(StandIns):
                 return x
             if self.is_array_to_caller(x):
                 return x._array
-            if x._traced is None and (tapes or not x.requires_grad):
+            if tapes and x._node is not None:
+                x._traced = None
+                return x
+            if x._traced is None and not x.requires_grad:
                 return x
             found = wrap(x._array)
             found._node = x._node if tapes else None

@@ -73,6 +73,7 @@ from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
+from tracegrad.world.tensor_histories import end_for_history, refuse_history_write
 from tracegrad.world.tensor_places import Kept, held
 from tracegrad.world.variables import Variables
 
@@ -358,6 +359,16 @@ class World(Variables, Sequences, Classes):
             self.trace.aliased = told = HeldElsewhere(self.line())
             raise told from None
 
+    # -- histories of Tensors ---------------------------------------------------------------------
+
+    def asks_of_history(self, does: str) -> None:
+        """The function asks of the history of a Tensor what no program has: the run ends."""
+        end_for_history(self, does)
+
+    def sets_in_history(self, x: Tensor, name: str) -> None:
+        """The function sets an attribute of a Tensor that has to do with its history."""
+        refuse_history_write(self, x, name)
+
     # -- effects ----------------------------------------------------------------------------------
 
     def effect(self, text: str) -> None:
@@ -620,6 +631,7 @@ class World(Variables, Sequences, Classes):
                 itself = Guard(ITSELF, tensor, None, tensor, self.text_of(tensor))
                 guard = self.source_of(tensor) or itself
                 value = wrap(tensor._array, tensor._traced)
+                value._node = tensor._node  # until it was asked for its history
                 tensor._array, tensor._traced, tensor._node = array, None, node
                 found.append(Store(guard, tensor, value, "contents"))
         return found

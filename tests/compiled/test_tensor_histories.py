@@ -1,0 +1,511 @@
+"""Compiled functions of Tensors do to histories what they do without compiling, or run eagerly.
+
+Each program runs plainly and compiled, several times, with a backward after each call; gradients,
+what is stored, and what raises are compared. `compiled` tells which of them have a program.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+
+CALLS = 3
+PROGRAMS: dict[str, tuple[Callable[..., Any], bool]] = {}
+
+
+class Held:
+    """What a program reads from outside."""
+
+    def __init__(self) -> None:
+        self.w = tg.tensor([1.0, 2.0], requires_grad=True)
+        self.c = tg.tensor([3.0, 4.0])
+        self.acts: dict[str, Any] = {}
+
+
+def program(compiled: bool) -> Callable[..., Any]:
+    """Enters a function that makes the function to be called, of what is held."""
+
+    def entered(make: Callable[..., Any]) -> Callable[..., Any]:
+        PROGRAMS[make.__name__] = make, compiled
+        return make
+
+    return entered
+
+
+@program(compiled=True)
+def gradient_is_a_constant(held):
+    def f(x):
+        h = x.detach().requires_grad_()
+        (g,) = tg.autograd.grad((h * held.w).sin().sum(), h)
+        return (g * held.w).sum()
+
+    return f
+
+
+@program(compiled=True)
+def gradient_of_an_inner_value_is_a_constant(held):
+    def f(x):
+        h = x * 2.0
+        (g,) = tg.autograd.grad((h * held.w).sin().sum(), h, retain_graph=True)
+        return (g * held.w * x).sum()
+
+    return f
+
+
+@program(compiled=True)
+def first_order_inner_step(held):
+    def f(x):
+        fast = held.w * 1.0
+        (g,) = tg.autograd.grad(((fast * x) ** 2).sum(), fast)
+        return (((fast - 0.1 * g) * x) ** 2).sum()
+
+    return f
+
+
+@program(compiled=True)
+def penalty_of_the_gradient_in_an_argument(held):
+    def f(x):
+        (g,) = tg.autograd.grad((x * held.w).sin().sum(), [x], create_graph=True)
+        return (g.norm() - 1.0) ** 2
+
+    return f
+
+
+@program(compiled=True)
+def inner_step_by_a_leaf(held):
+    def f(x):
+        (g,) = tg.autograd.grad(((held.w * x) ** 2).sum(), held.w, create_graph=True)
+        return (((held.w - 0.1 * g) * x) ** 2).sum()
+
+    return f
+
+
+@program(compiled=True)
+def detached_in_place(held):
+    def f(x):
+        y = x * held.w
+        y.detach_()
+        return y.sum() + held.w.sum()
+
+    return f
+
+
+@program(compiled=True)
+def reads_detached_parameters(held):
+    def f(x):
+        scale = held.w.detach().norm() + held.w.data.sum() + held.c.detach().sum()
+        return (x * held.w / scale).sum()
+
+    return f
+
+
+@program(compiled=False)
+def kept_gradient(held):
+    def f(x):
+        held.acts["h"] = h = tg.tanh(x * held.w)
+        h.retain_grad()
+        return (h**2).sum()
+
+    return f
+
+
+@program(compiled=False)
+def returned_leaf(held):
+    def f(x):
+        w = tg.ones(2, requires_grad=True)
+        held.acts["w"] = w
+        return (x * w * held.w).sum(), w
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_clipped(held):
+    def f(x):
+        with tg.no_grad():
+            held.w.clamp_(-1.5, 1.5)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_copied_to(held):
+    def f(x):
+        with tg.no_grad():
+            held.w.copy_(x)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def data_is_set(held):
+    def f(x):
+        held.w.data = x * 1.0
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def data_is_written(held):
+    def f(x):
+        held.w.data.mul_(2.0)
+        held.w.data -= x
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def buffer_gets_a_history(held):
+    def f(x):
+        if held.c.requires_grad:
+            held.c = held.c.detach()
+        held.c.mul_(held.w)
+        return (x * held.c).sum()
+
+    return f
+
+
+@program(compiled=False)
+def gradient_is_emptied(held):
+    def f(x):
+        held.w.grad = None
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def gradient_is_set(held):
+    def f(x):
+        held.w.grad = x * 2.0
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def gradient_is_deleted(held):
+    def f(x):
+        del held.w.grad
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def hook_on_a_leaf(held):
+    def f(x):
+        held.w.register_hook(lambda g: g * 2.0)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_frozen(held):
+    def f(x):
+        held.w.requires_grad_(False)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def recording_is_left_off(held):
+    def f(x):
+        y = (x * held.w).sum()
+        tg.set_grad_enabled(False)
+        return y
+
+    return f
+
+
+@program(compiled=False)
+def detached_alias_is_written(held):
+    def f(x):
+        y = x * held.w
+        y.detach()[0] = 3.0
+        y.data.mul_(2.0)
+        return (y * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def result_is_written_unrecorded(held):
+    def f(x):
+        y = x * held.w
+        with tg.no_grad():
+            y.mul_(3.0)
+        return (y * y).sum()
+
+    return f
+
+
+@program(compiled=False)
+def saved_result_is_written_unrecorded(held):
+    def f(x):
+        y = tg.tanh(x * held.w)
+        with tg.no_grad():
+            y.clamp_(-0.5, 0.5)
+        return (y * held.w).sum()
+
+    return f
+
+
+def shown(x: Any) -> Any:
+    return x.detach().numpy().copy() if isinstance(x, tg.Tensor) else x
+
+
+def ran(f: Callable[..., Any], held: Held) -> list[Any]:
+    seen = []
+    for k in range(CALLS):
+        x = tg.tensor([1.0 + k, 2.0], requires_grad=True)
+        try:
+            result = f(x)
+            first = result[0] if isinstance(result, tuple) else result
+            first.backward()
+            leaf = result[1] if isinstance(result, tuple) else None
+            leaves = [x, held.w, held.c, *([] if leaf is None else [leaf])]
+            own = [shown(acts.grad) for acts in held.acts.values()]
+            modes = [tg.is_grad_enabled(), *(leaf.requires_grad for leaf in leaves)]
+            seen += [first, [shown(leaf.grad) for leaf in leaves], own, held.w, held.c, modes]
+        except tg.errors.GradientError as error:
+            seen.append(str(error).partition(":")[0])
+        finally:
+            tg.set_grad_enabled(True)
+    return [shown(x) for x in seen]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_histories_are_as_without_compiling(name):
+    make, compiled = PROGRAMS[name]
+    one, other = Held(), Held()
+    expected = ran(make(one), one)
+    f = tg.compile(make(other))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        found = ran(f, other)
+    assert_same_bits(found, expected)
+    assert (f.cache_info().hits > 0) is compiled
+
+
+def test_what_is_asked_of_arguments_is_the_callers():
+    def sgd(parameters, lr=0.1):
+        with tg.no_grad():
+            for p in parameters:
+                if p.grad is not None:
+                    p -= lr * p.grad
+                p.grad = None
+        return [p.is_leaf for p in parameters]
+
+    runs = []
+    for step in sgd, tg.compile(sgd):
+        p = tg.tensor([1.0, 2.0], requires_grad=True)
+        for _ in range(CALLS):
+            (p**2).sum().backward()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+                runs.append([step([p]), shown(p), p.grad])
+    assert_same_bits(runs[:CALLS], runs[CALLS:])
+    assert runs[0][0] == [True]
+
+
+def test_an_unrecorded_write_to_a_value_keeps_its_history_in_derivatives_too():
+    def f(w, x):
+        y = tg.asarray(x * w)
+        with tg.no_grad():
+            y *= 2.0
+        return tg.sum(y * y)
+
+    w, x = np.array([1.0, 2.0]), np.array([0.3, 0.4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        found = [tg.value_and_grad(f)(w, x) for _ in range(2)]
+    for value, gradient in found:
+        np.testing.assert_allclose(value, 4.0 * np.sum((w * x) ** 2))
+        np.testing.assert_allclose(gradient, 2.0 * x * 2.0 * x * w)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_gradient_without_a_graph_is_a_constant_to_transforms(compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+
+    def f(x, w):
+        h = x * 1.0
+        (g,) = tg.autograd.grad(tg.sum(tg.sin(h * w)), h)
+        return tg.sum(g * w)
+
+    x, w = np.array([0.2, 0.2]), np.array([0.5, -1.0])
+    gx, gw = tg.grad(f, argnums=(0, 1))(x, w)
+    assert_same_bits(gx, np.zeros(2))
+    np.testing.assert_allclose(gw, w * np.cos(x * w))
+
+
+def two(x, w):
+    return tg.tanh(x * w).sum()
+
+
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize("form", ["default", "keyword", "partial", "within"])
+def test_a_default_that_is_a_tensor_is_read_from_outside(form, required):
+    w = tg.tensor([1.0, 2.0], requires_grad=required)
+
+    def default(x, w=w):
+        return two(x, w)
+
+    def keyword(x, *, w=w):
+        return two(x, w)
+
+    def within(x, held={"w": w}):  # noqa: B006
+        return two(x, held["w"])
+
+    f = {"default": default, "keyword": keyword, "within": within}.get(form)
+    f = functools.partial(two, w=w) if f is None else f
+    made, seen = tg.compile(f), []
+    for call in f, made:
+        for k in range(CALLS):
+            w.grad = None
+            x = tg.tensor([1.0, 2.0 + k], requires_grad=True)
+            y = call(x)
+            y.backward()
+            seen.append([shown(y), shown(x.grad), shown(w.grad)])
+    assert_same_bits(seen[:CALLS], seen[CALLS:])
+    assert made.cache_info().hits == CALLS - 1
+    np.testing.assert_allclose(tg.grad(f)(np.ones(2)), shown(w) / np.cosh(shown(w)) ** 2)
+    if form != "within":
+        np.testing.assert_array_equal(shown(made(tg.ones(2), w=tg.zeros(2))), 0.0)
+
+
+def test_a_frozen_leaf_gets_no_gradient():
+    """It is asked at the backward, as in PyTorch."""
+    a, b = (tg.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    for f in (lambda: (a * b).sum(), tg.compile(lambda: (a * b).sum() * tg.tensor(1.0))):
+        del f
+        a.requires_grad_(True)
+        a.grad = b.grad = None
+        loss = (a * b).sum()
+        a.requires_grad_(False)
+        loss.backward()
+        assert a.grad is None
+        np.testing.assert_array_equal(shown(b.grad), [1.0, 2.0])
+
+
+def test_a_leaf_or_result_that_requires_grad_may_be_told_so_again():
+    w = tg.tensor([1.0], requires_grad=True)
+    y = w * 2.0
+    assert y.requires_grad_() is y
+    with pytest.raises(tg.errors.GradientError, match="only leaves"):
+        y.requires_grad_(False)
+
+
+def test_profilers_and_anomaly_detection_lose_no_gradient():
+    w, x = tg.tensor([1.0, 2.0], requires_grad=True), tg.ones(2)
+    f = tg.compile(lambda x: tg.tanh(x * w).sum())
+    assert f(x).requires_grad
+    with tg.autograd.profiler.profile():
+        assert f(x).requires_grad
+    with tg.autograd.detect_anomaly():
+        assert f(x).requires_grad
+
+
+def test_results_with_graphs_apart_have_backwards_apart():
+    seen = []
+    for compiled in False, True:
+        d, g = (tg.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+
+        def losses(z, d=d, g=g):
+            fake = z * g
+            return (d * fake.detach()).sum().exp(), -(fake**2).sum()
+
+        f = tg.compile(losses) if compiled else losses
+        for _ in range(CALLS):
+            one, other = f(tg.tensor([1.0, 0.5]))
+            one.backward()
+            other.backward()
+            seen.append([shown(d.grad), shown(g.grad)])
+        one, other = f(tg.tensor([1.0, 0.5]))
+        one.backward(retain_graph=True)
+        one.backward()
+        with pytest.raises(tg.errors.GradientError, match="second time"):
+            one.backward()
+        other.backward()
+        seen.append([shown(d.grad), shown(g.grad)])
+    assert_same_bits(seen[: CALLS + 1], seen[CALLS + 1 :])
+
+
+def test_why_a_call_on_tensors_has_no_program_is_told():
+    w = tg.tensor(np.ones((3, 3)), requires_grad=True)
+
+    @tg.compile
+    def masked(x):
+        y = x @ w
+        y[y < 0] = 0.0
+        return y
+
+    masked(tg.tensor(np.ones((3, 3))))
+    assert "runs op by op where Tensors require grad: it has lengths" in masked.explain()
+
+
+def test_arrays_for_a_function_of_parameters_are_warned_of():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    f = tg.compile(lambda x: ((x @ w) ** 2).mean())
+    with pytest.warns(UserWarning, match="reads w, which requires grad, and is called without a"):
+        f(np.ones((3, 2)))
+    with warnings.catch_warnings(), tg.no_grad():
+        warnings.simplefilter("error")
+        tg.compile(lambda x: ((x @ w) ** 2).mean())(np.ones((3, 2)))
+
+
+def test_a_parameter_on_a_device_is_read_from_outside():
+    pytest.importorskip("jax")
+    w = tg.tensor([1.0, 2.0], requires_grad=True, device="jax")
+    f = tg.compile(lambda x: tg.tanh(x * w).sum(), backend="jax")
+    for _ in range(2):
+        w.grad = None
+        f(tg.tensor([1.0, 3.0], device="jax")).backward()
+        expected = np.array([1.0, 3.0]) / np.cosh(np.array([1.0, 6.0])) ** 2
+        np.testing.assert_allclose(w.grad.cpu().numpy(), expected, 1e-6)
+
+
+class Config:
+    scale = 2.0
+    act = staticmethod(tg.nn.gelu)
+
+
+class Scaled(tg.autograd.Function):
+    """Its rule reads a number of an object that holds a function of the library's."""
+
+    config = Config()
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * Scaled.config.scale
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * Scaled.config.scale
+
+
+def test_a_rule_may_read_what_holds_functions_of_the_library():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    def f(x):
+        return Scaled.apply(Scaled.config.act(x * w)).sum()
+
+    made = tg.compile(f)
+    for k in range(CALLS):
+        x = tg.tensor([1.0, 2.0 + k])
+        assert_same_bits(shown(made(x)), shown(f(x)))

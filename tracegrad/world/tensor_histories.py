@@ -1,0 +1,48 @@
+"""What functions ask of the histories of the caller's Tensors, and change in them.
+
+The Tensors of a traced run stand for the caller's, or are the caller's own: their gradients, hooks
+and places in other tapes are no part of a program. The run is taken back, and the function runs
+eagerly, on the caller's Tensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.restarts import AsksHistory
+
+if TYPE_CHECKING:
+    from tracegrad.world.world import World
+
+_OF_ARGUMENTS = frozenset({"grad", "is_leaf", "grad_fn", "requires_grad_"})
+"""What a Tensor that stands for another one does not have as that one has it."""
+_OF_OUTSIDE = frozenset({"requires_grad_", "register_hook", "register_post_accumulate_grad_hook"})
+"""Methods that change a Tensor from outside, and no memory of it."""
+_SET = frozenset({"grad", "data", "requires_grad"})
+
+
+def refuse_history_read(world: World, x: Tensor, name: object) -> None:
+    """Ends the run where it reads an attribute of the caller's Tensor that no program reads."""
+    original = world.original(x) if name in _OF_ARGUMENTS else x
+    if original is not x and type(original) is Tensor:
+        end_for_history(world, f"asks for .{name} of a Tensor")
+    if name in _OF_OUTSIDE and not world.is_own_leaf(x) and world.is_outside(x):
+        end_for_history(world, f"calls .{name} of a Tensor from outside")
+
+
+def refuse_history_write(world: World, x: Tensor, name: object) -> None:
+    """Ends the run where it sets what the caller's Tensor keeps for its gradients."""
+    if name not in _SET or world.is_own_leaf(x):
+        return
+    original = world.original(x)
+    if type(original) is Tensor and (original is not x or world.is_outside(x)):
+        end_for_history(world, f"sets .{name} of a Tensor that it did not make")
+
+
+def end_for_history(world: World, does: str) -> None:
+    """Leaves the run for what the function `does`; again at its end where a handler caught that."""
+    told = AsksHistory(does, world.line())
+    if world.trace is not None:
+        world.trace.aliased = told
+    raise told
