@@ -308,6 +308,103 @@ print("done")
 """
 
 
+VARYING = """
+import jax, numpy as np, tracegrad as tg
+from jax.sharding import AxisType, PartitionSpec as P
+
+def decides(w, x):
+    if x[0] > 0:
+        n = 2.0
+    else:
+        n = 1.0
+    return n * w.sum()
+
+def two_results(w, x):
+    if x[0] > 0:
+        return (w * x).sum()
+    return w[0] * 2
+
+def counts(w, x):
+    n = 0
+    for k in range(10):
+        if x[k] > 0:
+            n += 1
+    return n * w.sum()
+
+def returns_early(w, x):
+    for k in range(10):
+        if w[k] > x[k]:
+            return w[k] * 2
+    return w[0]
+
+def recurrence(w, x):
+    s = 0.0
+    for k in range(10):
+        s = s * 0.5 + w[k] * x[k]
+    return s
+
+def layers(w, x):
+    h = x * 0.1
+    for k in range(10):
+        h = np.tanh(h * w[k])
+    return h.sum()
+
+def filled(w, x):
+    y = np.zeros(10)
+    y[0] = x[0]
+    for k in range(1, 10):
+        y[k] = y[k - 1] * w[k] + x[k]
+    return y.sum()
+
+def breaks(w, x):
+    s = w[0]
+    for k in range(10):
+        s = s + x[k] * w[k] * 0.3
+        if s > 1:
+            break
+    return s
+
+def nested(w, x):
+    s = 0.0
+    for k in range(10):
+        for j in range(k):
+            if x[j] > x[k]:
+                s = s + w[j] * x[k]
+    return s
+
+def turns(w, x):
+    s, k = w.sum() + abs(x[0]), 0
+    while s > 1.0 and k < 30:
+        s, k = s * 0.7, k + 1
+    return s
+
+def of_parameters(w, x):  # varies over no axis, so nothing is summed, as in JAX
+    s = 0.0
+    for k in range(10):
+        s = s * 0.5 + w[k] ** 2
+    return s if w[0] > 0 else w[0]
+
+jax.config.update("jax_enable_x64", True)
+mesh = jax.make_mesh((8,), ("d",), axis_types=(AxisType.Auto,))
+xs, w = np.random.default_rng(0).normal(size=(8, 10)), np.ones(10)
+for f in (decides, two_results, counts, returns_early, recurrence, layers, filled, breaks, nested,
+          turns, of_parameters):
+    g, c = tg.grad(f), tg.compile(f)
+    every = [tg.grad(f)(w, x) for x in xs]
+    expected = every[0] if f is of_parameters else sum(every)
+    for checked in (True, False):
+        for around in (jax.jit, lambda run: run):
+            options = dict(mesh=mesh, in_specs=(P(), P("d")), check_vma=checked)
+            if checked:
+                run = around(jax.shard_map(lambda w, x: g(w, x[0]), out_specs=P(), **options))
+                np.testing.assert_allclose(run(w, xs), expected, 1e-12)
+            one = lambda w, x: c(w, x[0])[None]
+            run = around(jax.shard_map(one, out_specs=P("d"), **options))
+            np.testing.assert_allclose(run(w, xs), [f(w, x) for x in xs], 1e-12)
+print("done")
+"""
+
+
 WITHOUT_BUDGET = """
 from tracegrad.tracing import compile_budget
 compile_budget.clock = lambda: 0.0  # no machine is too slow for a test
@@ -351,6 +448,10 @@ def test_results_lie_where_they_are_asked_for_and_donated_arrays_are_gone():
 
 def test_calls_without_a_program_stay_on_their_devices():
     assert run(OP_BY_OP).splitlines()[-1] == "done"
+
+
+def test_branches_and_loops_vary_over_a_mesh_as_what_they_are_of():
+    assert run(VARYING).splitlines()[-1] == "done"
 
 
 def test_two_processes_train_from_the_first_call_on():

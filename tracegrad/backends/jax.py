@@ -23,6 +23,7 @@ import codegen
 from codegen.emit.target import Source
 from tracegrad.arguments.batch_axes import each
 from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.backends.jax_shard_map import for_one_device, is_inside, varying
 from tracegrad.backends.jax_symbolic_lengths import example_lengths
 from tracegrad.errors import ArgumentError
 from tracegrad.values.dispatch import is_jax_tracer, is_numeric
@@ -87,11 +88,13 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
 
     def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
         given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
+        leaves = jax.tree.leaves([*given, *captures.values()])
+        applied = for_one_device(source, leaves) if is_inside(leaves) else function
         with own_types():
-            result = function(*given, **captures)
+            result = applied(*given, **captures)
         result, *outcomes = result if looks else (result,)
-        result = _summed(source, result, given, captures)
-        return _where_sound(result, *outcomes) if looks else result
+        result = _where_sound(result, *outcomes) if looks else result
+        return _summed(source, result, given, captures)
 
     run.names = {"direct": function, "config": jax.config, "wide_types": wide_types}  # type: ignore[attr-defined]
     run.constant = constant  # type: ignore[attr-defined]
@@ -221,22 +224,14 @@ def _summed(source: Source, result: Any, inputs: Sequence[Any], captures: Mappin
     if frame is None or not frame.alike or not frame.shape:
         return result
     names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
-    axes = {i: _varying(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+    axes = {i: varying(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
     leaves, structure = jax.tree.flatten(result)
     numbers = jax.tree.leaves(_outputs(source, lambda i: i))
     summed = [
-        jax.lax.psum(x, tuple(more)) if (more := _varying(x) - axes.get(i, _varying(x))) else x
+        jax.lax.psum(x, tuple(more)) if (more := varying(x) - axes.get(i, varying(x))) else x
         for x, i in zip(leaves, numbers, strict=True)
     ]
     return structure.unflatten(summed)
-
-
-def _varying(leaf: Any) -> frozenset[Any]:
-    """The axes of a mesh over which a tracer inside `jax.shard_map` varies."""
-    aval = jax.typeof(leaf) if is_jax_tracer(leaf) else None
-    kind = getattr(aval, "manual_axis_type", None)  # before JAX 0.9 these are its `vma`
-    found = getattr(aval, "vma", frozenset()) if kind is None else kind.varying
-    return frozenset(found)
 
 
 def has_wide_types() -> bool:
