@@ -78,6 +78,7 @@ list may only get shorter."""
 
 ON_JAX = {
     "tracegrad.backends.jax",
+    "tracegrad.backends.jax_shard_map",
     "tracegrad.transforms.jax_calls",
     "tracegrad.values.jax_library",
 }

@@ -26,6 +26,7 @@ from tracegrad.machine.calls import call as call_traced
 from tracegrad.machine.calls import make_instance
 from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.dispatch import is_numeric
 from tracegrad.world import native_tables
 from tracegrad.world.callable_names import (
     is_library,
@@ -314,6 +315,13 @@ def _asked_again(world: World, reader: Any, operands: Operands, text: str) -> An
     return world.enter(value, text)
 
 
+def _emptied(array: Any) -> Any:
+    """An array whose elements nobody has set, with zeros: a program is the same in each run."""
+    if isinstance(array, np.ndarray) and is_numeric(array.dtype):
+        array.fill(0)
+    return array
+
+
 def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of a library that computes."""
     module = getattr(callee, "__module__", None) or ""
@@ -352,7 +360,8 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         plain = (*traced, *_plain(world, operands[len(traced) :]))
         named = _plain_keywords(world, keywords)
     try:
-        return stacked(callee, plain, named)
+        made = stacked(callee, plain, named)
+        return _emptied(made) if callee is np.empty or callee is np.empty_like else made
     except (ConversionError, TypeError):  # it takes ints alone
         if world.loops is None or not any(map(world.loops.counts, plain)):
             raise
