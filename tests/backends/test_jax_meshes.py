@@ -387,6 +387,7 @@ def of_parameters(w, x):  # varies over no axis, so nothing is summed, as in JAX
 jax.config.update("jax_enable_x64", True)
 mesh = jax.make_mesh((8,), ("d",), axis_types=(AxisType.Auto,))
 xs, w = np.random.default_rng(0).normal(size=(8, 10)), np.ones(10)
+of_any_turns = (returns_early, breaks, nested, turns)  # JAX has no reverse mode for these
 for f in (decides, two_results, counts, returns_early, recurrence, layers, filled, breaks, nested,
           turns, of_parameters):
     g, c = tg.grad(f), tg.compile(f)
@@ -396,8 +397,10 @@ for f in (decides, two_results, counts, returns_early, recurrence, layers, fille
         for around in (jax.jit, lambda run: run):
             options = dict(mesh=mesh, in_specs=(P(), P("d")), check_vma=checked)
             if checked:
-                run = around(jax.shard_map(lambda w, x: g(w, x[0]), out_specs=P(), **options))
-                np.testing.assert_allclose(run(w, xs), expected, 1e-12)
+                by_jax = lambda w, x: jax.grad(c)(w, x[0])
+                for of in (lambda w, x: g(w, x[0]), by_jax)[: 1 if f in of_any_turns else 2]:
+                    run = around(jax.shard_map(of, out_specs=P(), **options))
+                    np.testing.assert_allclose(run(w, xs), expected, 1e-12)
             one = lambda w, x: c(w, x[0])[None]
             run = around(jax.shard_map(one, out_specs=P("d"), **options))
             np.testing.assert_allclose(run(w, xs), [f(w, x) for x in xs], 1e-12)

@@ -7,6 +7,7 @@ what is stored, and what raises are compared. `compiled` tells which of them hav
 from __future__ import annotations
 
 import functools
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -323,6 +324,22 @@ def test_what_is_asked_of_arguments_is_the_callers():
     assert runs[0][0] == [True]
 
 
+def test_what_is_asked_of_arguments_under_no_grad_is_the_callers():
+    def step(parameters):
+        for p in parameters:
+            if p.grad is not None:
+                p.sub_(0.1 * p.grad)
+        return sum((p**2).sum() for p in parameters if p.requires_grad)
+
+    seen = []
+    for call in step, tg.compile(step):
+        p = tg.tensor([1.0, 2.0], requires_grad=True)
+        (p**2).sum().backward()
+        with tg.no_grad():
+            seen.append([[shown(call([p])) for _ in range(CALLS)], shown(p)])
+    assert_same_bits(seen[:1], seen[1:])
+
+
 def test_an_unrecorded_write_to_a_value_keeps_its_history_in_derivatives_too():
     def f(w, x):
         y = tg.asarray(x * w)
@@ -464,9 +481,81 @@ def test_arrays_for_a_function_of_parameters_are_warned_of():
     f = tg.compile(lambda x: ((x @ w) ** 2).mean())
     with pytest.warns(UserWarning, match="reads w, which requires grad, and is called without a"):
         f(np.ones((3, 2)))
-    with warnings.catch_warnings(), tg.no_grad():
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tg.compile(lambda x: ((x @ w) ** 2).mean())(np.ones((3, 2)))
+        with tg.no_grad():
+            tg.compile(lambda x: ((x @ w) ** 2).mean())(np.ones((3, 2)))
+        tg.compile(lambda: {"w": w.detach() * 2.0})()
+
+
+def test_steps_of_optimizers_written_by_hand_are_compiled():
+    def bare(w):
+        def step():
+            with tg.no_grad():
+                w.sub_(0.1 * w.grad)
+
+        return step, ()
+
+    def by_rate(w):
+        def step(rate):
+            with tg.no_grad():
+                w.sub_(rate * w.grad)
+
+        return step, (tg.tensor(0.1),)
+
+    for make in bare, by_rate:
+        seen = []
+        for compiled in False, True:
+            w = tg.tensor([1.0, 2.0], requires_grad=True)
+            step, given = make(w)
+            step = tg.compile(step) if compiled else step
+            for _ in range(6):
+                w.grad = None
+                (w**2).sum().backward()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    step(*given)
+                seen.append(shown(w).copy())
+        assert_same_bits(seen[:6], seen[6:])
+        assert step.cache_info().hits == 5
+
+
+def test_a_step_that_runs_eagerly_may_write_to_parameters():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    @tg.compile
+    def step():
+        time.perf_counter()
+        with tg.no_grad():
+            w.sub_(0.5)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for _ in range(4):
+            step()
+    assert w.tolist() == [-1.0, 0.0]
+
+
+def test_a_result_whose_graph_was_let_go_is_returned():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    def f(x):
+        h = x.clone().detach().requires_grad_()
+        inner = (h * w).sin().sum()
+        (g,) = tg.autograd.grad(inner, h)
+        return ((h + 0.1 * g.sign()).detach() * w).sum(), inner
+
+    made, seen = tg.compile(f), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for call in (f, made) * 2:
+            w.grad = None
+            loss, inner = call(tg.tensor([1.0, 2.0]))
+            loss.backward()
+            with pytest.raises(tg.errors.GradientError, match="second time"):
+                inner.backward()
+            seen.append([shown(loss), shown(inner), shown(w.grad)])
+    assert_same_bits(seen[:1] * 3, seen[1:])
 
 
 def test_a_parameter_on_a_device_is_read_from_outside():

@@ -447,3 +447,17 @@ def test_long_loops(fast_math) -> None:
     np.testing.assert_allclose(
         tg.grad(turns(150))(0.1 * x), tg.grad(turns(150))(tg.tensor(0.1 * x)).numpy(), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("guard", [1e-6, 1e-12, 1e-16])
+def test_a_small_number_that_guards_from_zero_is_no_part_of_another(guard, monkeypatch):
+    def f(p):
+        return np.sum(np.log(1.0 - p + guard) + 1.0 / ((1.0 - p) * 2.0 + guard))
+
+    p = np.array([1.0, 0.3, 1.0 - 1e-9])
+    expected = tg.value_and_grad(f)(p)
+    monkeypatch.setattr(tg.config, "fast_math", True)
+    found = tg.value_and_grad(f)(p)
+    for one, other in zip(found, expected, strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(one, other, 1e-10)

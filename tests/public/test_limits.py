@@ -281,6 +281,26 @@ def writes_to_arrays_of_jax():
     assert x.tolist() == [0.0, 0.0, 0.0]
 
 
+@otherwise("is called with Tensors, and returns several results")
+def results_of_results():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    @tg.compile
+    def f(x):
+        h = x * w
+        return h, (h**2).sum()
+
+    h, loss = f(tg.tensor([3.0, 4.0]))
+    with pytest.raises(tg.errors.GradientError, match="from which another of its results"):
+        h.retain_grad()
+    with pytest.raises(tg.errors.GradientError, match="from which another of its results"):
+        tg.autograd.grad(loss, h)
+    assert tg.autograd.grad((h * 3.0).sum(), h)[0].tolist() == [3.0, 3.0]
+    h, loss = f(tg.tensor([3.0, 4.0]))
+    (loss + h.sum()).backward()
+    assert w.grad.tolist() == [21.0, 68.0]
+
+
 @otherwise("is linearized (`tg.linearize`)")
 def linearized_and_read():
     held = {"scale": np.array([2.0])}

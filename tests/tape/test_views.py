@@ -508,13 +508,13 @@ def test_what_cannot_be_written_is_said_before_a_place_that_is_not_there(write):
             write(x, [-2, -9])
 
 
-def test_view_never_makes_a_copy():
+def test_view_of_a_part_never_makes_a_copy():
     a = tg.tensor(np.arange(6.0).reshape(2, 3))
     a.view(3, 2)[0] = 9.0
     assert a[0].tolist() == [9.0, 9.0, 2.0]
-    for x in a.T, a[:, [2, 0, 1]].clone():
+    for x in a.T, a[:, :2]:
         with pytest.raises(tg.errors.ShapeError, match=r"write x\.reshape"):
             x.view(-1)
-        with pytest.raises(tg.errors.ShapeError, match=r"write x\.reshape"):
-            tg.compile(lambda x: x.view(-1) * 2.0)(x)
-    assert a.T.contiguous().view(-1).shape == (6,)
+    with pytest.raises(tg.errors.ShapeError, match=r"write x\.reshape"):
+        tg.compile(lambda x: x.T.view(-1) * 2.0)(a)
+    assert a.T.contiguous().view(-1).shape == a[:, [2, 0, 1]].view(-1).shape == (6,)

@@ -386,6 +386,18 @@ def test_a_number_that_meets_a_device_has_its_gradient_where_it_is(meet):
     np.testing.assert_allclose(x.grad.numpy(), beside.grad.numpy(), 1e-6)
 
 
+def test_a_number_that_meets_a_device_has_derivatives_of_all_modes():
+    d = tg.tensor([1.0, 2.0]).to("jax")
+
+    def f(x):
+        return (x * d).sum() * x
+
+    x, one = tg.tensor(3.0), tg.tensor(1.0)
+    assert float(tg.jvp(f, (x,), (one,))[1].cpu()) == 18.0
+    assert float(tg.grad(f)(x)) == 18.0
+    assert float(tg.hessian(f)(x)) == float(tg.hvp(f, (x,), (one,))) == 6.0
+
+
 @pytest.mark.parametrize(
     "raises",
     [

@@ -290,6 +290,13 @@ def defaults_of(function: Any) -> tuple[Any, ...]:
     return (*(getattr(function, name, None) for name in names), *keywords.values())
 
 
+def _holds_tensor(x: Any) -> bool:
+    """Whether a default is a Tensor, or a plain container with one."""
+    if type(x) in (list, tuple, dict):
+        return any(map(_holds_tensor, x.values() if type(x) is dict else x))
+    return isinstance(x, Tensor)
+
+
 def bind(
     signature: inspect.Signature,
     args: Sequence[Any],
@@ -311,7 +318,7 @@ def bind(
         passed = {*bound.arguments}
         bound.apply_defaults()
         for name in bound.arguments.keys() - passed:
-            if any(isinstance(leaf, Tensor) for leaf in flatten(bound.arguments[name])[0]):
+            if _holds_tensor(bound.arguments[name]):
                 del bound.arguments[name]  # it is one from outside, which the function reads
     given: list[tuple[str, Any, str | None]] = []
     behind = False  # one that is left out, so that it is passed by its name

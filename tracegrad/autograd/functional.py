@@ -17,6 +17,7 @@ from tracegrad.errors import ArgumentError, GradientError, NonScalarError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE, call
+from tracegrad.tape.hooks import inner_result, is_inner_result
 from tracegrad.tape.tape import LEAF, Node
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import FLOATING
@@ -75,6 +76,8 @@ def grad(
                 f"one of the differentiated Tensors does not require grad: inputs[{i}] of shape "
                 f"{tensor.shape}; create it with requires_grad=True before the outputs are computed"
             )
+    if any(map(is_inner_result, wanted)):
+        _refuse_past(results, wanted)
     found = _run(results, cts, wanted, retain_graph, create_graph)
     unused = materialize_grads if allow_unused is None else allow_unused
     gradients: list[Tensor | None] = []
@@ -91,6 +94,17 @@ def grad(
             )
         gradients.append(value)
     return tuple(gradients)
+
+
+def _refuse_past(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Raises where a backward would go past one of the inputs, inside of a compiled call."""
+    nodes = engine.gather(outputs)
+    met = [*(t._node for t in outputs), *(parent for node in nodes for parent in node.parents)]
+    for tensor in filter(is_inner_result, inputs):
+        own = tensor._node
+        others = [x for x in met if type(x) is type(own) and x.node is own.node]
+        if any(x.index != own.index for x in others):
+            raise inner_result("the gradient in")
 
 
 def backward(

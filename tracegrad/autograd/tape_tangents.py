@@ -191,7 +191,7 @@ class _Tape:
             operands = tuple(map(self.value, step.operands))
             results = tuple(map(self.value, step.results))
             given = step.attributes
-            if step.op.opaque:
+            if "function" in given:
                 given = {"function": in_graph(node_behind(step.results[0]), step.op.name)}
             attributes = tuple([(n, given.get(n, d)) for n, d in step.op.attributes.items()])
             self.calls.append(Call(step.op, operands, attributes, results))

@@ -9,6 +9,7 @@ runs with ``lax.scan``, ``while_loop``, ``fori_loop`` and ``cond`` that find out
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import CellType, FunctionType
 from typing import Any, TypeAlias
 
 import codegen
@@ -85,9 +86,12 @@ class _Lax:
         return jax.lax.fori_loop(lower, upper, turn, _vary(init, axes), **options)
 
     def cond(self, condition: Any, taken: Any, otherwise: Any, *operands: Any) -> Any:
-        arms = zip(_given(taken, *operands), _given(otherwise, *operands), strict=True)
-        axes = [one | other | varying(condition) for one, other in arms]
-        arms = [lambda *x, arm=arm: _vary(arm(*x), axes) for arm in (taken, otherwise)]
+        every = [*_given(taken, *operands), *_given(otherwise, *operands), varying(condition)]
+        around: Axes = frozenset().union(*every)
+        arms = [_read_varying(arm, around) for arm in (taken, otherwise)]
+        pairs = zip(*[_given(arm, *operands) for arm in arms], strict=True)
+        axes = [one | other | varying(condition) for one, other in pairs]
+        arms = [lambda *x, arm=arm: _vary(arm(*x), axes) for arm in arms]
         return jax.lax.cond(condition, *arms, *operands)
 
 
@@ -97,6 +101,45 @@ def _vary(tree: Any, axes: Sequence[Axes]) -> Any:
     missing = [tuple(wanted - varying(x)) for x, wanted in zip(leaves, axes, strict=True)]
     pairs = zip(leaves, missing, strict=True)
     return structure.unflatten([_made_varying(x, more) if more else x for x, more in pairs])
+
+
+def _read_varying(function: Any, axes: Axes) -> Any:
+    """An arm that reads what is around it as varying, which it is made outside of the arm.
+
+    A derivative that JAX takes adds up over the devices where that is, and not within an arm, which
+    some devices do not run.
+    """
+    cells = function.__closure__ if isinstance(function, FunctionType) else None
+    if not cells:
+        return function
+    own = CellType()
+    cells = tuple([own if _holds(c, function) else _varying_cell(c, axes) for c in cells])
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, cells
+    )
+    own.cell_contents = made
+    return made
+
+
+def _holds(cell: CellType, x: Any) -> bool:
+    return _held(cell) is x
+
+
+def _held(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is set later
+        return None
+
+
+def _varying_cell(cell: CellType, axes: Axes) -> CellType:
+    held = _held(cell)
+    if isinstance(held, FunctionType):
+        return CellType(_read_varying(held, axes))
+    leaves = jax.tree.leaves(held)
+    if not any(map(is_jax_tracer, leaves)):
+        return cell
+    return CellType(_vary(held, [axes if is_jax_tracer(x) else varying(x) for x in leaves]))
 
 
 def _given(function: Callable[..., Any], *operands: Any) -> list[Axes]:

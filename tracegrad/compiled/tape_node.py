@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,20 @@ class Way:
         self.residuals = tuple([v for v in reads if v not in self.path.inputs])
         self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in reads)
 
+    @cached_property
+    def inner(self) -> frozenset[int]:
+        """The outputs from which others are computed, of which a backward goes past them."""
+        every = range(len(self.outputs))
+        if _has_joins(self.path):
+            return frozenset(every if len(every) > 1 else ())
+        return frozenset(
+            k
+            for k in every
+            if not reached(self.path, [self.outputs[k]]).isdisjoint(
+                other for j, other in enumerate(self.outputs) if j != k
+            )
+        )
+
     @property
     def whole(self) -> Back:
         """The way back from cotangents of all outputs."""
@@ -223,6 +238,11 @@ class _Applied:
     def call(self) -> _Applied:
         """Itself: what a `PythonOp` asks its attribute for."""
         return self
+
+    @property
+    def inner(self) -> frozenset[int]:
+        """The results from which others are computed."""
+        return self.way.inner
 
     @property
     def needed(self) -> frozenset[int]:

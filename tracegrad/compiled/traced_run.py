@@ -35,7 +35,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.concurrency import Runs, watch_writes
 from tracegrad.runtime.concurrency import held as held_still
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import LEAF
+from tracegrad.tape.tape import FREED, LEAF
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
 from tracegrad.tracing.restarts import (
@@ -62,6 +62,8 @@ RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven)
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
+OF_HISTORIES = ASKING | {"grad", "requires_grad_", "retain_grad", "register_hook"}
+"""With these, code reads or changes what Tensors keep for their gradients."""
 
 
 @dataclass(frozen=True)
@@ -333,6 +335,9 @@ def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: Worl
     leaves = [*flatten(returned)[0], *(store.value for store in stores)]
     tensors = [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
     for tensor in tensors:
+        node = engine.node_of(tensor._node)
+        if node is not None and node.more is FREED:
+            raise AsksHistory("returns what a backward within has let go", _place_of(tensor))
         if world.is_own_leaf(tensor):
             raise AsksHistory("returns a leaf that it makes", _place_of(tensor))
     for store in stores:
@@ -348,7 +353,7 @@ def _refuse_written(store: Store, world: World) -> None:
     """Raises where a Tensor from outside that is written to is a part of later gradients."""
     written = store.value._traced[1]
     place = _place_of(store.value)
-    if store.value.requires_grad:
+    if not store.value.is_leaf:
         raise AsksHistory("writes what has a history to a Tensor that it did not make", place)
     calls = [node for node in walk(world.trace.builder.nodes) if isinstance(node, Call)]
     if store.holder.requires_grad and any(written in call.operands for call in calls):
@@ -372,8 +377,11 @@ def _refuse_lanes(trace: Trace, returned: Any) -> None:
 
 def grad_mode_of(function: Callable[..., Any]) -> bool:
     """Whether a traced run records: as its caller does where the function may ask, else it does."""
-    if STATE.grad_enabled:
-        return True
+    return STATE.grad_enabled or not reads_names(function, ASKING)
+
+
+def reads_names(function: Callable[..., Any], wanted: Collection[str]) -> bool:
+    """Whether code of the function, or of one that it calls by a global, has one of these names."""
     waiting, seen = [code_of(function)], set[CodeType]()
     names = getattr(getattr(function, "__func__", function), "__globals__", {})
     while waiting:
@@ -381,11 +389,11 @@ def grad_mode_of(function: Callable[..., Any]) -> bool:
         if code is None or code in seen:
             continue
         seen.add(code)
-        if not ASKING.isdisjoint(code.co_names):
-            return False
+        if not set(code.co_names).isdisjoint(wanted):
+            return True
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
         waiting += [code_of(names[name]) for name in code.co_names if name in names]
-    return True
+    return False
 
 
 def _written(

@@ -27,6 +27,7 @@ Sum: TypeAlias = "dict[Product, float]"
 
 ONE: Product = ()
 OPS: set[Op] = {add, subtract, multiply, divide, negative, square, number_power}
+SMALL = 2.0**-10  # beside another number: 1 - t + 1e-12 stays so, that is what keeps it from 0
 TERMS, FACTORS, DEPTH, LATEST = 12, 8, 4, 40  # beyond these nothing is read: work stays linear
 
 
@@ -137,11 +138,14 @@ class _Terms:
 
     def _opened(self, terms: list[Term]) -> Iterator[Term]:
         """The terms, with those of sums among them."""
-        numbers = sum(product == ONE for _, product in terms)
+        numbers = [abs(number) for number, product in terms if product == ONE]
         for number, product in terms:
             factor = product[0][0] if len(product) == 1 == product[0][1] else None
             what = product if factor is None else self.factors[factor]
-            if isinstance(what, dict) and (factor not in self._closed or numbers == len(terms) - 1):
+            least = min(numbers) if len(numbers) == len(terms) - 1 else 0.0
+            if isinstance(what, dict) and (
+                factor not in self._closed or least > SMALL * abs(number * what[ONE])
+            ):
                 yield from [(number * c, inner) for inner, c in what.items()]
             else:
                 yield number, product

@@ -44,6 +44,11 @@ def behaves_as_array(x: Any) -> bool:
     return STATE.standing or is_array_to_function(x)
 
 
+def is_of_caller(x: Any) -> bool:
+    """Whether a Tensor stands for nothing: the caller has made it, or the function."""
+    return STATE.machine is not None and STATE.machine.world.original(x) is x
+
+
 def is_memory(x: Any) -> bool:
     """Whether something is a Tensor that a write changes for all that have it.
 

@@ -45,10 +45,28 @@ def extras_of(tensor: Any) -> dict[str, Any]:
     node, index = (made.node, made.index) if type(made) is Output else (made, 0)
     if node.more is FREED:
         raise GradientError("the graph of this Tensor was freed by its backward")
+    if is_inner_result(tensor):
+        raise inner_result("a hook, or retain_grad(), of")
     if node.more is None:
         node.more = {}
     extras: dict[str, Any] = node.more.setdefault(index, {})
     return extras
+
+
+def is_inner_result(tensor: Any) -> bool:
+    """Whether a Tensor is a result of a compiled call from which another result is computed."""
+    made = tensor._node
+    if type(made) is not Output:
+        return False
+    return made.index in getattr(made.node.attributes.get("function"), "inner", ())
+
+
+def inner_result(what: str) -> GradientError:
+    return GradientError(
+        f"{what} a result of a compiled function from which another of its results is computed: a "
+        "backward from that one does not come by here. Compute the other outside of the compiled "
+        "function, or call it uncompiled"
+    )
 
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:

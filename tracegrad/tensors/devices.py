@@ -351,6 +351,8 @@ to_device: OpRecord = OpRecord(
     spelling={"numpy": spell("_moved(x, device)")},
     attributes={"device": ...},
     vjp=lambda ct, y, x, device: (to_device(ct, device=where(x)),),
+    jvp=lambda dots, y, x, device: to_device(dots[0], device=device),
+    traits=frozenset({Trait.ELEMENTWISE}),
     opaque=True,
     doc="x on another device.",
 )

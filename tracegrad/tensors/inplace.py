@@ -43,7 +43,12 @@ from tracegrad.ops.shape.indexing import (
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
-from tracegrad.runtime.array_manners import behaves_as_array, is_memory, is_own_leaf
+from tracegrad.runtime.array_manners import (
+    behaves_as_array,
+    is_memory,
+    is_of_caller,
+    is_own_leaf,
+)
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import exported_memory, write_checks
 from tracegrad.tape.foreign_arrays import plain
@@ -511,7 +516,8 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
-    if base._node is LEAF and behaves_as_array(base) and not is_own_leaf(base):
+    own = is_own_leaf(base) or is_of_caller(base)
+    if base._node is LEAF and behaves_as_array(base) and not own:
         raise leaf_error(base, tensor)  # it is an argument that is differentiated
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):

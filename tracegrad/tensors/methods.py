@@ -21,6 +21,7 @@ from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
 from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function
 from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.views import base_of
 from tracegrad.tensors import fast_operators
 from tracegrad.tensors.flat import Flat
 from tracegrad.tensors.public_functions import RECORDS
@@ -257,11 +258,12 @@ def _view(x: Tensor, *lengths: Any) -> Any:
         )
     viewed = reshaping.reshape(x, shape_tuple(lengths[0] if len(lengths) == 1 else lengths))
     given, found = x._array, viewed._array
-    if isinstance(found, np.ndarray) and found.size and not np.may_share_memory(given, found):
+    looks = base_of(x) is not x and isinstance(found, np.ndarray) and found.size > 0
+    if looks and not np.may_share_memory(given, found):  # a write would not reach what x looks at
         raise ShapeError(
-            f"view: a Tensor of shape {given.shape} that does not lie in C order in memory (a "
-            f"transposed one, say) cannot be seen in the shape {found.shape} without a copy: "
-            "write x.reshape(...), which makes one"
+            f"view: a part of another Tensor, of shape {given.shape}, that does not lie in C order "
+            f"in memory (a transposed one, say) cannot be seen in the shape {found.shape} without "
+            "a copy: write x.reshape(...), which makes one"
         )
     return viewed
 

@@ -20,9 +20,10 @@ from tracegrad.compiled.tape_node import (
     settle,
     untraced,
 )
-from tracegrad.compiled.traced_run import asks_class, code_of
+from tracegrad.compiled.traced_run import OF_HISTORIES, asks_class, code_of, reads_names
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
+from tracegrad.differentiation.reverse_mode import reached
 from tracegrad.eager.derivatives import boxed_leaf
 from tracegrad.errors import ArgumentError, TracegradError, warn_caller
 from tracegrad.execution.nonfinite import checking, is_finite, passed
@@ -87,6 +88,9 @@ class TensorCalls:
         asks = STATE.grad_enabled and not there  # whether the function reads a history
         if recorded or (asks and (self._stays_eager or may_record)):
             return self._with_history(args, kwargs, recorded)
+        unrecorded = not STATE.grad_enabled and any(t.requires_grad for t in tensors)
+        if unrecorded and reads_names(self._function, OF_HISTORIES):  # of which arrays have none
+            return self._with_history(args, kwargs, recorded)
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
@@ -128,10 +132,20 @@ class TensorCalls:
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
         """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
-        plain = self._transform.kind == "compile" and not histories
-        if not (plain and STATE.grad_enabled and _holds_history(version)):
+        if self._transform.kind != "compile" or histories or not STATE.grad_enabled:
             return
-        names = [c.name for c in version.captured if getattr(c.holder, "requires_grad", False)]
+        inputs = version.traced.inputs[len(version.traced.inputs) - len(version.captured) :]
+        asked = [
+            (value, captured.name)
+            for value, captured in zip(inputs, version.captured, strict=True)
+            if isinstance(captured.holder, Tensor) and captured.holder.requires_grad
+        ]
+        if not asked:
+            return
+        outputs = {value for end in version.tree.ends for value in end.outputs}
+        names = [name for v, name in asked if not outputs.isdisjoint(reached(version.traced, [v]))]
+        if not names:
+            return
         warn_caller(
             f"{self.__name__} reads {', '.join(names)}, which requires grad, and is called without "
             "a Tensor: it returns arrays, through which no gradient goes. Pass Tensors "

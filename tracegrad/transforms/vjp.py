@@ -262,7 +262,7 @@ def _by_program(
     if found.run is None:
         return None
     settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
-    returned = map_tree(untraced, found.run.returned)
+    returned = map_tree(partial(untraced, found.run), found.run.returned)
     found.run.world.settle()
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]

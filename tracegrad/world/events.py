@@ -167,6 +167,7 @@ class Told(Outcome):
             recorded
             or kind in (MethodType, BuiltinFunctionType)
             or id(operation) in native_tables.ASKS_WHO
+            or (operation is getattr and operands[1] == "grad")  # another Tensor, or none
         ):
             return
         for x in (*operands, getattr(operation, "__self__", None)):
