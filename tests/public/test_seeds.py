@@ -1421,6 +1421,14 @@ def test_page_backward_source() -> None:
         tg.backward_source(loss)
 
 
+def test_page_grad_is_a_new_tensor() -> None:
+    w = tg.ones(2, requires_grad=True)
+    w.sum().backward()
+    kept = w.grad
+    w.sum().backward()
+    assert (kept.tolist(), w.grad.tolist()) == ([1.0, 1.0], [2.0, 2.0])
+
+
 def test_page_errors() -> None:
     x = tg.ones(2, 3, requires_grad=True)
     for mistake, kind in [
