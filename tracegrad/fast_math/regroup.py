@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from math import frexp, isfinite, prod
+from math import frexp, inf, isfinite, prod
 from typing import Any, SupportsFloat, TypeAlias
 
 from codegen.ir import Block, Call, Graph, Node, Op, Trait, Value, dims_of, inner_blocks
@@ -139,10 +139,10 @@ class _Terms:
     def _opened(self, terms: list[Term]) -> Iterator[Term]:
         """The terms, with those of sums among them."""
         numbers = [abs(number) for number, product in terms if product == ONE]
+        least = min(numbers, default=inf) if len(numbers) == len(terms) - 1 else 0.0
         for number, product in terms:
             factor = product[0][0] if len(product) == 1 == product[0][1] else None
             what = product if factor is None else self.factors[factor]
-            least = min(numbers) if len(numbers) == len(terms) - 1 else 0.0
             if isinstance(what, dict) and (
                 factor not in self._closed or least > SMALL * abs(number * what[ONE])
             ):
