@@ -488,6 +488,21 @@ def test_arrays_for_a_function_of_parameters_are_warned_of():
         tg.compile(lambda: {"w": w.detach() * 2.0})()
 
 
+def test_arrays_for_a_function_of_parameters_that_runs_eagerly_are_warned_of_too():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    @tg.compile
+    def f(x):
+        time.perf_counter()
+        return (x * w).sum()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            assert type(f(np.ones(2))) is np.float64
+    assert any("no gradient goes" in str(warning.message) for warning in caught)
+
+
 def test_steps_of_optimizers_written_by_hand_are_compiled():
     def bare(w):
         def step():

@@ -19,7 +19,7 @@ from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
 from tracegrad.compiled.traced_run import Run
 from tracegrad.eager.within_traces import entered
-from tracegrad.errors import TraceError, raise_told
+from tracegrad.errors import TraceError, raise_told, warn_caller
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -108,7 +108,26 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
     finally:
         STATE.update(**before)
     borrowed.settle()
+    if (
+        STATE.grad_enabled
+        and not _holds_tensors(values)
+        and any(map(_has_history, flatten(result)[0]))
+    ):
+        warn_of_lost_history("a function reads a Tensor")
     return result
+
+
+def _has_history(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf._node is not None
+
+
+def warn_of_lost_history(reads: str) -> None:
+    """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
+    warn_caller(
+        f"{reads}, which requires grad, and is called without a Tensor: it returns arrays, through "
+        "which no gradient goes. Pass Tensors (tg.as_tensor(x)), or call it under tg.no_grad()",
+        UserWarning,
+    )
 
 
 def _holds_tensors(values: Any) -> bool:

@@ -24,8 +24,8 @@ from tracegrad.compiled.traced_run import OF_HISTORIES, asks_class, code_of, rea
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached
-from tracegrad.eager.derivatives import boxed_leaf
-from tracegrad.errors import ArgumentError, TracegradError, warn_caller
+from tracegrad.eager.derivatives import boxed_leaf, warn_of_lost_history
+from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
@@ -146,12 +146,7 @@ class TensorCalls:
         names = [name for v, name in asked if not outputs.isdisjoint(reached(version.traced, [v]))]
         if not names:
             return
-        warn_caller(
-            f"{self.__name__} reads {', '.join(names)}, which requires grad, and is called without "
-            "a Tensor: it returns arrays, through which no gradient goes. Pass Tensors "
-            "(tg.as_tensor(x)), or call it under tg.no_grad()",
-            UserWarning,
-        )
+        warn_of_lost_history(f"{self.__name__} reads {', '.join(names)}")
 
     def _reads_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a function of derivatives may read a Tensor from outside that requires grad.
