@@ -78,6 +78,15 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
     return sorted(seen, key=attrgetter("stamp"))
 
 
+def is_let_go(tensor: Tensor) -> bool:
+    """Whether a backward has freed something of the history of a Tensor."""
+    try:
+        gather([tensor])
+    except GradientError:
+        return True
+    return False
+
+
 class Given:
     """The key of an operand that needs no gradient: its value and its place in a trace.
 

@@ -363,7 +363,7 @@ class Recorded:
         self.forward = forward.replace(sizes=self.sizes)
         self.wanted = wanted
         self.targets = tuple(v for v, want in zip(forward.inputs, wanted, strict=True) if want)
-        every = list(version.tree.ends)
+        self.ends = every = list(version.tree.ends)
         self.numbers: list[int] = []  # of the returns, in the order of the graph
         self.ways: dict[int, Way] = {}
 
@@ -463,7 +463,12 @@ class Recorded:
         count = len(way.returned)
         tensors = [wrap(_held(x)) for x in made[:count]]
         if way.outputs:
-            function = _Applied(way, dict(zip(way.residuals, made[count:], strict=True)))
+            spent = {way.returned[i] for i in self.ends[end].let_go}.intersection(way.outputs)
+            function = _Applied(
+                way,
+                dict(zip(way.residuals, made[count:], strict=True)),
+                spent=set(map(way.outputs.index, spent)),
+            )
             first = [way.returned.index(output) for output in way.outputs]
             shapes = tuple(Shape(tensors[i]._array) for i in first)
             result = shapes if len(shapes) > 1 else shapes[0]
@@ -605,7 +610,8 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
     written = [store.holder for store in run.stores if store.kind == "contents"]
     memory = [getattr(holder, "_array", holder) for holder in written]
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
-    for node in engine.gather([*leaves, *run.tensors]):
+    live = [x for x in (*leaves, *run.tensors) if not engine.is_let_go(x)]
+    for node in engine.gather(live):
         if node.traced is not None and node.attributes:
             read = run.trace.concrete
             node.attributes = {name: read(value) for name, value in node.attributes.items()}

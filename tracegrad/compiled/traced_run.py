@@ -35,12 +35,12 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.concurrency import Runs, watch_writes
 from tracegrad.runtime.concurrency import held as held_still
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import FREED, LEAF
+from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.devices import DeviceError
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
 from tracegrad.tracing.restarts import (
     AsGiven,
-    AsksHistory,
     MetTracer,
     OneByOne,
     Unprogrammed,
@@ -185,10 +185,10 @@ def run_traced(
             with budget(trace, config.max_bytes if target == "numpy" else None):
                 itself = call(structured)
             _refuse_lanes(trace, itself)
-            if trace.aliased is not None:
-                raise trace.aliased
+            if trace.unprogrammed is not None:
+                raise trace.unprogrammed
             if STATE.grad_enabled is not enabled:
-                raise AsksHistory("leaves the recording of gradients switched", "")
+                raise Unprogrammed("leaves the recording of gradients switched", "")
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
@@ -209,10 +209,13 @@ def run_traced(
             world.take_back()
             trace.give_back()
             raise (AsGiven if world.in_other_form else Learned) from None
-        if histories and isinstance(error, GradientError) and not world.effects:
+        of_history = bool(histories) and isinstance(error, GradientError)
+        if (of_history or isinstance(error, DeviceError)) and not world.effects:
             world.take_back()  # what stands for the caller's Tensors may be what raises
             trace.give_back()
-            raise AsGiven from None
+            if of_history:
+                raise AsGiven from None
+            raise
         fails_alike(world.lengths)
         if samples or isinstance(error, MetTracer):
             world.take_back()
@@ -335,18 +338,16 @@ def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: Worl
     leaves = [*flatten(returned)[0], *(store.value for store in stores)]
     tensors = [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
     for tensor in tensors:
-        node = engine.node_of(tensor._node)
-        if node is not None and node.more is FREED:
-            raise AsksHistory("returns what a backward within has let go", _place_of(tensor))
         if world.is_own_leaf(tensor):
-            raise AsksHistory("returns a leaf that it makes", _place_of(tensor))
+            raise Unprogrammed("returns a leaf that it makes", _place_of(tensor))
     for store in stores:
         if store.kind == "contents" and isinstance(store.holder, Tensor):
             _refuse_written(store, world)
-    for node in [node for node in engine.gather(tensors) if node.traced is not None]:
+    live = [tensor for tensor in tensors if not engine.is_let_go(tensor)]
+    for node in [node for node in engine.gather(live) if node.traced is not None]:
         for extras in (node.more or {}).values():
             if "retain" in extras and (kept := extras["retain"]()) is not None:
-                raise AsksHistory("keeps a gradient (retain_grad)", _place_of(kept))
+                raise Unprogrammed("keeps a gradient (retain_grad)", _place_of(kept))
 
 
 def _refuse_written(store: Store, world: World) -> None:
@@ -354,10 +355,10 @@ def _refuse_written(store: Store, world: World) -> None:
     written = store.value._traced[1]
     place = _place_of(store.value)
     if not store.value.is_leaf:
-        raise AsksHistory("writes what has a history to a Tensor that it did not make", place)
+        raise Unprogrammed("writes what has a history to a Tensor that it did not make", place)
     calls = [node for node in walk(world.trace.builder.nodes) if isinstance(node, Call)]
     if store.holder.requires_grad and any(written in call.operands for call in calls):
-        raise AsksHistory("writes to a leaf that requires grad, and goes on with it", place)
+        raise Unprogrammed("writes to a leaf that requires grad, and goes on with it", place)
 
 
 def _place_of(tensor: Tensor) -> str:

@@ -22,6 +22,7 @@ from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
+from tracegrad.autograd.engine import is_let_go
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
@@ -536,7 +537,15 @@ def end_of(
     run.trace.forget_unused(outputs, before)
     nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
     origin = ended(run.trace.code, nodes)
-    return End(outputs, result, stores, stored, effects, origin, zero_dimensional(leaves))
+    let_go = tuple(
+        [
+            place
+            for leaf, place in leaves
+            if isinstance(place, int) and type(leaf) is Tensor and is_let_go(leaf)
+        ]
+    )
+    arrays = zero_dimensional(leaves)
+    return End(outputs, result, stores, stored, effects, origin, arrays, let_go)
 
 
 @collected_later()

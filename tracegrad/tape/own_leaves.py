@@ -50,4 +50,4 @@ def refuse_kept_history(tensor: Any) -> None:
     if trace is None or trace.world is None or STATE.grad_enabled:
         return
     if tensor._node is not None and not tensor.is_leaf:
-        trace.world.asks_of_history("writes under no_grad to a result that has a history")
+        trace.world.ends_run("writes under no_grad to a result that has a history")

@@ -50,10 +50,6 @@ class HeldElsewhere(Unprogrammed):
         super().__init__(does, place)
 
 
-class AsksHistory(Unprogrammed):
-    """The function, or its caller, asks of the history of Tensors what one node of it lacks."""
-
-
 class AsGiven(BaseException):
     """The run has another form of the arguments than the call gave, and that made a difference.
 

@@ -46,7 +46,7 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
-from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place
+from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place, Unprogrammed
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
     at_line,
@@ -165,7 +165,7 @@ class Trace:
         self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
         self.one_by_one: OneByOne | None = None  # that was raised
         self.handed: list[tuple[ref[np.ndarray], Any, str]] = []  # to C code: array, base, line
-        self.aliased: Aliased | None = None  # that was raised
+        self.unprogrammed: Unprogrammed | None = None  # that was raised
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -684,14 +684,14 @@ class Trace:
         """Raises where C code still has numbers of what is written."""
         for array, base, line in self.handed:
             if base is written and array() is not None:
-                self.aliased = Aliased(line)
-                raise self.aliased
+                self.unprogrammed = Aliased(line)
+                raise self.unprogrammed
 
     def blame_for(self, error: Exception) -> None:
         """Raises where C code may have failed to write to the numbers that it was given."""
         if self.handed and any(words in str(error) for words in _UNWRITABLE):
-            self.aliased = Aliased(self.handed[-1][2])
-            raise self.aliased
+            self.unprogrammed = Aliased(self.handed[-1][2])
+            raise self.unprogrammed
 
     def depends_on_order(self, axes: int) -> None:
         """The program is for inputs of so many axes or more that are in C order."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.restarts import AsksHistory
 
 if TYPE_CHECKING:
     from tracegrad.world.world import World
@@ -26,9 +25,9 @@ def refuse_history_read(world: World, x: Tensor, name: object) -> None:
     """Ends the run where it reads an attribute of the caller's Tensor that no program reads."""
     original = world.original(x) if name in _OF_ARGUMENTS else x
     if original is not x and type(original) is Tensor:
-        end_for_history(world, f"asks for .{name} of a Tensor")
+        world.ends_run(f"asks for .{name} of a Tensor")
     if name in _OF_OUTSIDE and not world.is_own_leaf(x) and world.is_outside(x):
-        end_for_history(world, f"calls .{name} of a Tensor from outside")
+        world.ends_run(f"calls .{name} of a Tensor from outside")
 
 
 def refuse_history_write(world: World, x: Tensor, name: object) -> None:
@@ -37,12 +36,4 @@ def refuse_history_write(world: World, x: Tensor, name: object) -> None:
         return
     original = world.original(x)
     if type(original) is Tensor and (original is not x or world.is_outside(x)):
-        end_for_history(world, f"sets .{name} of a Tensor that it did not make")
-
-
-def end_for_history(world: World, does: str) -> None:
-    """Leaves the run for what the function `does`; again at its end where a handler caught that."""
-    told = AsksHistory(does, world.line())
-    if world.trace is not None:
-        world.trace.aliased = told
-    raise told
+        world.ends_run(f"sets .{name} of a Tensor that it did not make")

@@ -24,14 +24,14 @@ from types import (
     MappingProxyType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.restarts import HeldElsewhere
+from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
@@ -73,7 +73,7 @@ from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
-from tracegrad.world.tensor_histories import end_for_history, refuse_history_write
+from tracegrad.world.tensor_histories import refuse_history_write
 from tracegrad.world.tensor_places import Kept, held
 from tracegrad.world.variables import Variables
 
@@ -356,14 +356,15 @@ class World(Variables, Sequences, Classes):
         except ConversionError:
             if not recorded or self.trace is None or self.trace.samples:
                 raise
-            self.trace.aliased = told = HeldElsewhere(self.line())
+            self.trace.unprogrammed = told = HeldElsewhere(self.line())
             raise told from None
 
-    # -- histories of Tensors ---------------------------------------------------------------------
+    # -- what no program does ---------------------------------------------------------------------
 
-    def asks_of_history(self, does: str) -> None:
-        """The function asks of the history of a Tensor what no program has: the run ends."""
-        end_for_history(self, does)
+    def ends_run(self, does: str) -> NoReturn:
+        """No program can do what the function `does`: its run ends, whatever it catches."""
+        self.trace.unprogrammed = told = Unprogrammed(does, self.line())
+        raise told
 
     def sets_in_history(self, x: Tensor, name: str) -> None:
         """The function sets an attribute of a Tensor that has to do with its history."""
