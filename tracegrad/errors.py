@@ -148,13 +148,15 @@ def how_to_install(library: str) -> str:
 def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
     """Warns at the user's line that called."""
     ours, frame, level = __name__.partition(".")[0], sys._getframe(1), 2
-    while frame.f_back is not None and _top(frame) == ours:
+    while frame.f_back is not None and package_of(frame) == ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
-def _top(frame: FrameType) -> str:
-    """The package, at the top, whose code a frame runs."""
+def package_of(frame: FrameType) -> str:
+    """The package, at the top, whose code a frame runs; generated source is this library's."""
+    if frame.f_code.co_filename.startswith("<tracegrad "):
+        return __name__.partition(".")[0]
     return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 

@@ -2,6 +2,8 @@
 
 # Made by tests/type_stubs.py from the library as it runs.
 
+from types import FrameType
+
 from numpy.exceptions import AxisError as _AxisError
 from numpy.linalg import LinAlgError
 
@@ -101,6 +103,9 @@ class AxisError(ShapeError, _AxisError):
 
 def how_to_install(library: str) -> str:
     """The end of a message that misses a library: tracegrad itself is on no package index."""
+
+def package_of(frame: FrameType) -> str:
+    """The package, at the top, whose code a frame runs; generated source is this library's."""
 
 def raise_told(error: BaseException) -> None:
     """Raises our error where NumPy has put one of its own around it, which says less."""

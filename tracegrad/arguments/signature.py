@@ -305,15 +305,20 @@ def bind(
     unread: frozenset[str] = frozenset(),
     defaults: bool = True,
     shown: inspect.Signature | None = None,
+    name_of_function: str = "function",
 ) -> Arguments:
-    """Binds and flattens the arguments of a call; raises TypeError as Python would.
+    """Binds and flattens the arguments of a call; raises Python's own TypeError.
 
     What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
     that the function never reads. Without `defaults` there are only those that the call gives; nor
     are there ever defaults that are Tensors, whose history is not the call's.
     `shown` are parameters that name what ``*args`` takes, where the call fits them.
     """
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        _refuse_as_python(signature, name_of_function, args, kwargs)
+        raise
     if defaults:
         passed = {*bound.arguments}
         bound.apply_defaults()
@@ -355,6 +360,21 @@ def bind(
             kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
+
+
+def _refuse_as_python(
+    signature: inspect.Signature, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raises what a function of this name and these parameters would: it names the function."""
+    empty = inspect.Parameter.empty
+    parameters = [
+        p.replace(annotation=empty, default=empty if p.default is empty else None)
+        for p in signature.parameters.values()
+    ]
+    scope: dict[str, Any] = {}
+    exec(f"def stand_in{inspect.Signature(parameters)}: pass", scope)
+    scope["stand_in"].__qualname__ = name
+    scope["stand_in"](*args, **kwargs)
 
 
 def _shown_names(

@@ -56,8 +56,24 @@ def entry_source(
     takes the place of the program, under these further `guards` of lengths; what it returns is
     returned as it is.
     """
-    arguments = version.arguments
-    names: dict[str, Any] = {
+    names = entry_names(version, run)
+    parameters = [f"a{i}" for i in range(len(version.arguments.parameters))]
+    lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
+    if version.target == "jax":
+        lines.append("    global known")
+    if given:
+        lines += _tried([f"        {', '.join(parameters[:given])}{',' * (given == 1)} = args"])
+    else:
+        lines += _unless(["not args"])
+    for name, value in list(zip(parameters, values, strict=True))[given:]:
+        names[name] = value
+    lines += entry_body(version, parameters, given, names, run, guards)
+    return "\n".join(lines) + "\n", names
+
+
+def entry_names(version: Version, run: Callable[..., Any] | None = None) -> dict[str, Any]:
+    """What the body of an entry refers to in any case."""
+    return {
         "program": version.run if run is None else run,
         "MISS": MISS,
         "ndarray": np.ndarray,
@@ -65,14 +81,25 @@ def entry_source(
         "unchanged": version.unchanged,
         "finish": _finisher(version),
     }
-    parameters = [f"a{i}" for i in range(len(arguments.parameters))]
-    lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
-    if given:
-        lines += _tried([f"        {', '.join(parameters[:given])}{',' * (given == 1)} = args"])
-    else:
-        lines += _unless(["not args"])
-    for name, value in list(zip(parameters, values, strict=True))[given:]:
-        names[name] = value
+
+
+def entry_body(
+    version: Version,
+    parameters: Sequence[str],
+    given: int,
+    names: dict[str, Any],
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+    inlined: Sequence[str] | None = None,
+    counted: Sequence[str] = (),
+) -> list[str]:
+    """The lines of an entry whose arguments are in variables of these names.
+
+    It adds to `names` what the lines refer to. `inlined` are lines in place of the call of the
+    check of what was read; `counted` are statements between the program and the return.
+    """
+    arguments = version.arguments
+    lines: list[str] = []
     looked_at = arguments.looked_at(given)
     structure: list[str] = []
     for i in sorted(looked_at):
@@ -101,11 +128,13 @@ def entry_source(
     lines += _shapes_of_lists(arguments, leaves, names)
     conditions, of_arrays = _conditions(version, looked_at, leaves, names)
     known = _known_before(version, given, leaves, run)
-    conditions += ["unchanged()"] if known else [*of_arrays, "unchanged()"]
+    conditions += [] if known else of_arrays
     if version.grad_enabled is not None:
         names["STATE"] = STATE
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
-    lines += _unless(conditions)
+    if inlined is None:
+        conditions.append("unchanged()")
+    lines += [*_unless(conditions), *(inlined or ())]
     captures = [f"c{i}" for i in range(len(version.captured))]
     lines += _tried(_reads(version, captures, names), "Exception")
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
@@ -123,13 +152,12 @@ def entry_source(
         known += [name for name, c in held if c.source and not is_number_read(c.holder)]
         run_of_jax: Any = version.program.run
         names.update(array=run_of_jax.accepts[1], known=None, is_weak=_is_weak, **run_of_jax.names)
-        lines = [lines[0], "    global known", *lines[1:]]
         narrow = version.program.source.narrow
-        lines += [*_unless(of_numbers), *_at_once(known, call.replace("{}", "direct", 1), narrow)]
+        direct = _answered(call.replace("{}", "direct", 1), counted)
+        lines += [*_unless(of_numbers), *_at_once(known, direct, narrow)]
         lines += _unless([*of_arrays, *of_captured])
     else:
         lines += _unless([*of_numbers, *of_captured])
-    call = call.replace("{}", "program", 1)
     lines += _lengths(version, guards, looked_at, traced, captures)
     lines += _unless(_layouts(version, traced, captures, names))
     if known:
@@ -137,18 +165,28 @@ def entry_source(
             "    if kinds is not None and not any(map(is_weak, kinds)):",
             "        known = kinds",
         ]
+    answered = _answered(call.replace("{}", "program", 1), counted)
     if version.checked:
         lines += [
             "    try:",
-            f"        return {call}",
+            *_indented(answered, 8),
             "    except LookupError as error:",
             "        if type(error) is LookupError:",
             "            return MISS",
             "        raise",
         ]
     else:
-        lines.append(f"    return {call}")
-    return "\n".join(lines) + "\n", names
+        lines += _indented(answered, 4)
+    return lines
+
+
+def _answered(call: str, counted: Sequence[str]) -> list[str]:
+    """The statements that return what a call gives."""
+    return [f"result = {call}", *counted, "return result"] if counted else [f"return {call}"]
+
+
+def _indented(lines: Sequence[str], spaces: int) -> list[str]:
+    return [" " * spaces + line for line in lines]
 
 
 def entry(
@@ -209,7 +247,7 @@ def _known_before(
     return [text for _, text in arrays]
 
 
-def _at_once(arrays: Sequence[str], call: str, narrow: bool) -> list[str]:
+def _at_once(arrays: Sequence[str], answered: Sequence[str], narrow: bool) -> list[str]:
     """Calls the program where all arrays are of JAX, and of the types of the last call.
 
     These have all that guards ask of arrays, and JAX has one object for equal types. To turn its
@@ -218,14 +256,14 @@ def _at_once(arrays: Sequence[str], call: str, narrow: bool) -> list[str]:
     switched = [
         "            if not config.jax_enable_x64:",
         "                with wide_types(True):",
-        f"                    return {call}",
+        *_indented(answered, 20),
     ]
     return [
         f"    if {_all_are([f'type({text})' for text in arrays], 'array')}:",
         f"        kinds = ({', '.join([f'{text}.aval' for text in arrays])},)",
         "        if kinds == known:",
         *([] if narrow else switched),
-        f"            return {call}",
+        *_indented(answered, 12),
         "    else:",
         "        kinds = None",
     ]

@@ -59,6 +59,7 @@ from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
+from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
@@ -80,7 +81,7 @@ class Version:
     program: Program
     captured: tuple[Captured, ...]
     world: World
-    unchanged: Callable[[], bool]
+    check: StateCheck
     results: tuple[Returned, ...]  # one for each end of a path
     built: bool  # the program returns what `finish` makes the returned object of
     mode: Mode
@@ -231,6 +232,11 @@ class Version:
             return self
         program = compile_graph(self.differentiated, self.mode.text)
         return replace(self, program=program, in_order=False, entered=set())
+
+    @property
+    def unchanged(self) -> Callable[[], bool]:
+        """Tells whether all that the trace read from outside is as it was."""
+        return self.check.unchanged
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -615,7 +621,7 @@ def make_version(
     read_again = [c.source for c in captured if c.source is not None]
     again = [*read_again, *run.world.places_of_arrays()]
     asked = [c.source for c in captured if c.source is not None and c.may_change_type]
-    unchanged = run.world.check(again, _written(tree, run.world), asked)
+    check = run.world.check(again, _written(tree, run.world), asked)
     run.world.release(holders)
     return Version(
         tree=tree,
@@ -625,7 +631,7 @@ def make_version(
         program=program,
         captured=captured,
         world=run.world,
-        unchanged=unchanged,
+        check=check,
         results=results,
         built=built,
         raises_as_math=run.trace.raises_as_math

@@ -6,8 +6,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tracegrad.config.compile_mode import choose
-from tracegrad.runtime.thread_state import State
+from tracegrad.config.compile_mode import choose, chosen
+from tracegrad.runtime.thread_state import DIRECT, State
 
 backend: str = "numpy"
 """The target of compiled functions that name none: "numpy", "numba", "auto" or "jax".
@@ -60,6 +60,8 @@ class _Settings(ModuleType):
             settings = {"check_finite": self.check_finite, "compile": self.compile, name: value}
             State.aside = bool(settings["check_finite"] or not settings["compile"])
         super().__setattr__(name, value)
+        DIRECT.choose(None if State.aside else chosen())
 
 
 sys.modules[__name__].__class__ = _Settings
+DIRECT.choose(chosen())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from codegen import TARGETS
 from tracegrad.errors import ArgumentError
@@ -33,6 +34,7 @@ CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}
 CHOSEN.update(EXACT)
 
 
+_CHOICES: dict[Any, Any] = {}
 _BOUNDED: dict[tuple[Mode, int], Mode] = {}
 
 
@@ -50,6 +52,12 @@ def choose(backend: str, fast_math: bool, max_bytes: int | None) -> None:
         modes = {name: _bounded(mode, max_bytes) for name, mode in modes.items()}
     CHOSEN.update(modes)
     CHOSEN[None] = modes[backend]
+
+
+def chosen() -> Any:
+    """What stands for the choice now: of equal choices it is one object."""
+    modes = tuple(CHOSEN.items())
+    return _CHOICES.setdefault(modes, modes)
 
 
 def check_bytes(max_bytes: int | None) -> None:

@@ -7,6 +7,37 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
+class Direct:
+    """Whether calls may go the direct way (`compiled/direct_entry.py`): one look for all threads.
+
+    `now` is an object that stands for the settings which calls follow; None while a thread is in a
+    trace, a profile or the like, or while results are checked.
+    """
+
+    __slots__ = ("_aside", "_lock", "_settings", "now")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._aside = 0  # threads in which calls may not
+        self._settings: Any = None
+        self.now: Any = None
+
+    def choose(self, settings: Any) -> None:
+        """Of these settings there is one object; None for settings with which no call may."""
+        with self._lock:
+            self._settings = settings
+            self.now = None if self._aside else settings
+
+    def stand_aside(self, threads: int) -> None:
+        """So many more threads, or fewer, are in what keeps calls from it."""
+        with self._lock:
+            self._aside += threads
+            self.now = None if self._aside else self._settings
+
+
+DIRECT = Direct()
+
+
 class State(threading.local):
     """One instance a thread; the class attributes are what a new thread starts with.
 
@@ -59,10 +90,15 @@ class State(threading.local):
             or self.arrays is not None
             or self.apart is not None
         )
-        if self.trace is not None or self.anomaly or self.observer is not None or self.rewritten:
-            self.aside = True
-        else:
-            self.__dict__.pop("aside", None)
+        aside = bool(
+            self.trace is not None or self.anomaly or self.observer is not None or self.rewritten
+        )
+        if aside != ("aside" in self.__dict__):
+            DIRECT.stand_aside(1 if aside else -1)
+            if aside:
+                self.aside = True
+            else:
+                del self.aside
         return before
 
 

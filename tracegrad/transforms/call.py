@@ -71,6 +71,7 @@ from tracegrad.tracing.outputs import Transform, differentiated, placed, require
 from tracegrad.tracing.path_tree import with_turns
 from tracegrad.tracing.restarts import AsGiven, MetTracer, OneByOne, Unprogrammed
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
+from tracegrad.transforms.direct_calls import DirectCalls
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
@@ -100,7 +101,7 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(found) if is_jax(found := bare(leaf)) else found
 
 
-class Calling(BatchCalls, TensorCalls, VersionLookup):
+class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -139,42 +140,10 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         self._lock = threading.Lock()  # around changes of the versions, not around user code
         self._runs = runs_of(code_of(function))
         self._generation = 0  # how often the versions have changed
-        # The newest first; of calls that give arguments by name alone, those names are in the key.
-        self._entries: dict[Any, tuple[tuple[Any, Version], ...]] = {}
         self._placed: dict[Any, Callable[..., Any]] = {}  # what puts names behind the others
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and (placed := self._placed.get((len(args), *kwargs))):
-            args, kwargs = placed(args, kwargs), {}
-        if not kwargs and not STATE.aside:
-            try:
-                for run, version in self._entries.get(CHOSEN[self._backend], ()):
-                    result = run(args)
-                    if result is not MISS:
-                        version.hits += 1
-                        return result
-            except RAISED_BY_NUMPY:
-                if version.opaque:  # the user's own code raised it
-                    raise  # else the function may catch it: see `_lookup`
-        return self._call(args, kwargs)
-
-    def _entered(self, key: Any, values: tuple[Any, ...]) -> Any:
-        """The result by an entry under this key, of all arguments; MISS where none takes them."""
-        if STATE.aside:
-            return MISS
-        try:
-            for run, version in self._entries.get(key, ()):
-                result = run(values)
-                if result is not MISS:
-                    version.hits += 1
-                    return result
-        except RAISED_BY_NUMPY:
-            if version.opaque:
-                raise
-        return MISS
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls.
@@ -382,11 +351,13 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults = defaults
             self._signature = self.__signature__ = self._signature_now()
+            self._drop_directs()  # which have the parameters of before
         unread = self._transform.unread(self._function)
         maps = self._transform.kind == "vmap"
         # Inside a trace the function reads its defaults, which are then known to be from outside.
         filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
-        known = (self._static, unread, filled, self._shown)
+        name = getattr(self, "__qualname__", self.__name__)
+        known = (self._static, unread, filled, self._shown, name)
         arguments = bind(self._signature, args, kwargs, *known)
         if not maps:
             return arguments
@@ -601,10 +572,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
             self._versions[place] = sorted([*others, version], key=lambda v: v.in_order)
-            self._entries = {
-                key: tuple([pair for pair in pairs if pair[1] is not replaced])
-                for key, pairs in self._entries.items()
-            }
+            self._replace_entries(replaced)
             self._generation += 1
             self._strikes = 0
         self._learn_lists(version)
@@ -616,12 +584,11 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
             return  # of those that draw not every call runs the program: see `jax_calls`
         made = entry(version, arguments.values, given.number)
         made.version = version  # for `watched_entry`
+        made.given = given.number, arguments.values[given.number :]  # for `_write_directly`
         key: Any = (version.mode, given.names) if given.names else version.mode
         with self._lock:
             version.entered.add(given)
-            newest = ((made, version), *self._entries.get(key, ())[:7])
-            ordered = tuple(sorted(newest, key=lambda e: not e[1].in_order))
-            self._entries = {**self._entries, key: ordered}
+            self._add_entry(key, made, version)
 
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
@@ -638,7 +605,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
         """From here on the function runs eagerly, and no program is tried before."""
         with self._lock:
             self._given_up = reason
-            self._entries = {}
+            self._drop_entries()
 
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
         """Calls the function with one value a parameter."""
@@ -733,7 +700,7 @@ class Calling(BatchCalls, TensorCalls, VersionLookup):
     def clear_cache(self) -> None:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
-        self._entries = {}
+        self._drop_entries()
         self._quick = {}
         self._misses = self._traces = 0
         self._given_up = ""  # why it runs eagerly from here on

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ConversionError, LostGradientError
+from tracegrad.errors import ConversionError, LostGradientError, package_of
 from tracegrad.user_code.bytecode import memo_by_code, owner, syntax
 from tracegrad.user_code.program_points import LIBRARY, Point, at_line, line_of
 from tracegrad.user_code.solver_advice import INSTEAD
@@ -45,12 +45,12 @@ class _Call:
 def _called() -> _Call | None:
     """The function of SciPy's whose code, or C code that it calls, asks for plain numbers."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _package(frame) in LIBRARY:
+    while frame is not None and package_of(frame) in LIBRARY:
         frame = frame.f_back
-    if frame is None or _package(frame) != "scipy" or _decides(frame.f_code, frame.f_lasti):
+    if frame is None or package_of(frame) != "scipy" or _decides(frame.f_code, frame.f_lasti):
         return None
     name = ""
-    while frame is not None and _package(frame) in ("scipy", *LIBRARY):
+    while frame is not None and package_of(frame) in ("scipy", *LIBRARY):
         module = frame.f_globals["__name__"]
         if module.startswith("scipy.") and not module.startswith("scipy._lib"):
             name = public_name(module, _name(frame))
@@ -75,11 +75,6 @@ def public_name(module: str, name: str) -> str:
         if hasattr(sys.modules.get(public), name.partition(".")[0]):
             return f"{public}.{name}"
     return ".".join([*parts, name])
-
-
-def _package(frame: FrameType) -> str:
-    module = frame.f_globals.get("__name__")
-    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 def _decides(code: CodeType, offset: int) -> bool:
@@ -123,7 +118,7 @@ def refuse_number() -> None:
 def _computing() -> Any:
     """The function that is called by name where the user's Python is; None where none is known."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _package(frame) in LIBRARY:
+    while frame is not None and package_of(frame) in LIBRARY:
         frame = frame.f_back
     if frame is None:
         return None

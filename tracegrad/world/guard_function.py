@@ -6,10 +6,10 @@ import builtins
 import gc
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import is_
-from types import FunctionType, MappingProxyType
+from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,35 @@ _FURTHER = (
 )
 
 
+@dataclass
+class StateCheck:
+    """The function that is True while all guards hold, and its text for functions that ask first.
+
+    `asked` are its statements up to the ``if`` that is entered while they hold, over what is `held`
+    and over names that are `read` from the user's `module`. What is held may be renewed: in cells
+    as well, by name, of the functions that ask.
+    """
+
+    unchanged: Callable[[], bool]
+    asked: tuple[str, ...] = ()
+    held: dict[str, Any] = field(default_factory=dict)
+    module: dict[str, Any] | None = None
+    read: frozenset[str] = frozenset()
+    cells: list[Mapping[str, CellType]] = field(default_factory=list)
+
+    def renew(self, values: Mapping[str, Any]) -> None:
+        """Other objects stand for what was held; they are as good."""
+        function: Any = self.unchanged
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        bound = dict(zip(names, function.__defaults__, strict=True))
+        renewed = {name: values[name] for name in bound.keys() & values.keys()}
+        function.__defaults__ = tuple({**bound, **renewed}.values())
+        self.held.update(renewed)
+        for cells in self.cells:
+            for name in cells.keys() & renewed.keys():
+                cells[name].cell_contents = renewed[name]
+
+
 def check(
     guards: Sequence[Guard],
     places: Sequence[Guard],
@@ -46,8 +75,8 @@ def check(
     tensors: Sequence[Tensor] | None = None,
     by_path: Mapping[int, Guard] = MappingProxyType({}),
     others: Sequence[Any] = (),
-) -> Callable[[], bool]:
-    """The function; `guards` hold what they held, `places` an array or Tensor, whichever it is.
+) -> StateCheck:
+    """The check; `guards` hold what they held, `places` an array or Tensor, whichever it is.
 
     The contents of `arrays` are compared as well and, unless `tensors` is None, the shapes of these
     and of the Tensors in places. Identity is compared first; where that differs, type and value
@@ -64,7 +93,7 @@ def check(
     compare = again(guards, places, known, shapes, by_path, others)
 
     def renewed() -> bool:
-        return compare(function)
+        return compare(made)
 
     names: dict[str, Any] = {
         "MISSING": MISSING,
@@ -88,21 +117,31 @@ def check(
     for i, (names[f"tensor{i}"], names[f"shown{i}"]) in enumerate(shapes):
         conditions.append(f"shown(tensor{i}()) == shown{i}")
     if not conditions:
-        return lambda: True
-    lines = ["    try:"]
+        return StateCheck(_always)
+    asked = []
     for i, (names[f"list{i}"], items) in enumerate(own.lists):
-        lines.append(f"        {', '.join(items)}, = list{i}")
-    body = "\n            and ".join(conditions)
-    lines += [f"        if (\n            {body}\n        ):", "            return True"]
+        asked.append(f"        {', '.join(items)}, = list{i}")
+    first, *further = conditions
+    every = [f"            {first}", *[f"            and {condition}" for condition in further]]
+    asked += ["        if (", *every, "        ):"]
+    lines = ["    try:", *asked, "            return True"]
     lines += ["    except Exception:", "        return False", "    return again()", ""]
     text = "\n".join(lines)
     read = set(re.findall(r"\w+", text))
-    bound = ", ".join([f"{name}={name}" for name in names if name in read])
-    made = load(f"def unchanged({bound}):\n{text}", "unchanged", names)  # locals are the fastest
-    scope = made.__globals__ if own.module is None else own.module
-    function: Callable[[], bool]
-    function = FunctionType(made.__code__, scope, made.__name__, made.__defaults__)
-    return function
+    bound_to = {name: value for name, value in names.items() if name in read}
+    bound = ", ".join([f"{name}={name}" for name in bound_to])
+    loaded = load(f"def unchanged({bound}):\n{text}", "unchanged", names)  # locals are the fastest
+    scope = loaded.__globals__ if own.module is None else own.module
+    function = FunctionType(loaded.__code__, scope, loaded.__name__, loaded.__defaults__)
+    del bound_to["again"]
+    unpacked = {name for _, of_list in own.lists for name in of_list}
+    named = frozenset(own.of.values()) - unpacked
+    made = StateCheck(function, tuple(asked), bound_to, own.module, named)
+    return made
+
+
+def _always() -> bool:
+    return True
 
 
 def _contents(array: str, known: tuple[Any, ...], stem: str, names: dict[str, Any]) -> list[str]:
@@ -248,10 +287,10 @@ def again(
     shapes: Sequence[tuple[Any, Any]],
     by_path: Mapping[int, Guard],
     others: Sequence[Any],
-) -> Callable[[Any], bool]:
+) -> Callable[[StateCheck], bool]:
     """The slow comparison, by type and value; it renews the identities that the quick one knows."""
 
-    def compare(quick: Any) -> bool:
+    def compare(made: StateCheck) -> bool:
         now = [guard.now() for guard in guards]
         if not all(agrees(guard, a, by_path) for a, guard in zip(now, guards, strict=True)):
             return False
@@ -264,11 +303,7 @@ def again(
         objects = [a for a, g in zip(now, guards, strict=True) if _is_one_of(g, by_path)]
         if not apart(objects, set(map(id, others))):
             return False
-        names = quick.__code__.co_varnames[: quick.__code__.co_argcount]
-        bound = dict(zip(names, quick.__defaults__, strict=True))
-        renewed = {f"value{i}": value for i, value in enumerate(now)}
-        bound.update({name: renewed[name] for name in bound.keys() & renewed.keys()})
-        quick.__defaults__ = tuple(bound.values())
+        made.renew({f"value{i}": value for i, value in enumerate(now)})
         return True
 
     return compare

@@ -44,7 +44,7 @@ from tracegrad.world.code_origin import (
     is_trusted,
 )
 from tracegrad.world.container_copies import Copies
-from tracegrad.world.guard_function import agrees, check, without
+from tracegrad.world.guard_function import StateCheck, agrees, check, without
 from tracegrad.world.guards import (
     ATTRIBUTE,
     BY_VALUE,
@@ -754,8 +754,8 @@ class World(Variables, Sequences, Classes):
         but: Iterable[Guard] = (),
         stored: Iterable[Guard] = (),
         asked: Iterable[Guard] = (),
-    ) -> Callable[[], bool]:
-        """One generated function: True while every guard holds.
+    ) -> StateCheck:
+        """One generated function, which is True while every guard holds.
 
         `but` are places of arrays and Tensors that calls read again, of which the type alone is
         compared, and not even that of those in `asked`: whoever reads them asks it. `stored` are

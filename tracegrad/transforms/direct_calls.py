@@ -1,0 +1,124 @@
+"""What a call does first: the function in the slot of what is called, and the entries of versions.
+
+The general way asks the entries of all versions one after the other. A version that has answered a
+few calls gets a function of its own in the slot (`compiled/direct_entry.py`), which hands on what
+it does not answer: to the next one, and at last to the general way.
+"""
+
+from __future__ import annotations
+
+import threading
+from inspect import Signature
+from typing import Any
+
+from tracegrad.compiled.direct_entry import (
+    HOT,
+    CallSlot,
+    DirectEntry,
+    direct_entry,
+    handing_on,
+)
+from tracegrad.compiled.guarded_entry import MISS
+from tracegrad.compiled.version import Version
+from tracegrad.config.compile_mode import CHOSEN
+from tracegrad.errors import RAISED_BY_NUMPY
+from tracegrad.runtime.thread_state import DIRECT, STATE
+from tracegrad.tracing.outputs import Transform
+
+MOST = 8  # entries of one kind of calls, and functions in the slot
+
+
+class DirectCalls(CallSlot):
+    """A function with entries for its calls; the slot has what runs first."""
+
+    __name__: str
+    _transform: Transform
+    _backend: str | None
+    _signature: Signature
+    _lock: threading.Lock
+    _placed: dict[Any, Any]
+    # The newest first; of calls that give arguments by name alone, those names are in the key.
+    _entries: dict[Any, tuple[tuple[Any, Version], ...]]
+    _directs: tuple[DirectEntry, ...]
+
+    def _generally(self, *args: Any, **kwargs: Any) -> Any:
+        """A call by the first entry that answers it; without any, see `_call`."""
+        if kwargs and (placed := self._placed.get((len(args), *kwargs))):
+            args, kwargs = placed(args, kwargs), {}
+        if not kwargs:
+            result = self._entered(CHOSEN[self._backend], args)
+            if result is not MISS:
+                return result
+        return self._call(args, kwargs)
+
+    def _entered(self, key: Any, values: tuple[Any, ...]) -> Any:
+        """The result by an entry under this key, of all arguments; MISS where none takes them."""
+        if STATE.aside:
+            return MISS
+        try:
+            for run, version in self._entries.get(key, ()):
+                result = run(values)
+                if result is not MISS:
+                    version.hits += 1
+                    if version.hits > HOT and not run.written:
+                        self._write_directly(run, version)
+                    return result
+        except RAISED_BY_NUMPY:
+            if version.opaque:  # the user's own code raised it
+                raise  # else the function may catch it: see `_lookup`
+        return MISS
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def _raised(self, *args: Any, **kwargs: Any) -> Any:
+        """A call for which NumPy raised an exception in the program."""
+        return self._call(args, kwargs)
+
+    # -- entries and functions of the slot; whoever changes them holds the lock --------------------
+
+    def _add_entry(self, key: Any, made: Any, version: Version) -> None:
+        made.written = False
+        newest = ((made, version), *self._entries.get(key, ())[: MOST - 1])
+        ordered = tuple(sorted(newest, key=lambda e: not e[1].in_order))
+        self._entries = {**self._entries, key: ordered}
+
+    def _replace_entries(self, replaced: Version | None) -> None:
+        """Another version has grown from this one."""
+        self._entries = {
+            key: tuple([pair for pair in pairs if pair[1] is not replaced])
+            for key, pairs in self._entries.items()
+        }
+        self._chain([direct for direct in self._directs if direct.version is not replaced])
+
+    def _drop_entries(self) -> None:
+        self._entries = {}
+        self._chain([])
+
+    def _drop_directs(self) -> None:
+        with self._lock:
+            self._chain([])
+
+    def _write_directly(self, run: Any, version: Version) -> None:
+        """Writes the function of a version for calls such as this one."""
+        with self._lock:
+            run.written = True
+            kept = any(pair[0] is run for pairs in self._entries.values() for pair in pairs)
+            if not kept or DIRECT.now is None or self._transform.kind == "vmap":
+                return  # a `vmap` tells axes by how arguments are passed
+            name = getattr(self, "__qualname__", self.__name__)
+            made = direct_entry(version, self._signature, name, *run.given)
+            if made is not None:
+                first = sorted([made, *self._directs], key=lambda d: not d.version.in_order)
+                self._chain(first[:MOST])
+
+    def _chain(self, directs: list[DirectEntry]) -> None:
+        """Each function hands on to the next."""
+        self._directs = tuple(directs)
+        of = self._signature
+        general, raised = handing_on(of, self._generally), handing_on(of, self._raised)
+        otherwise = general
+        for direct in reversed(directs):
+            direct.hand_on(otherwise, raised)
+            otherwise = direct.function
+        self.__call__ = otherwise if directs else self._generally
