@@ -2530,3 +2530,23 @@ def counters_read_behind(np):
         return total * x[k]
 
     return loss
+
+
+@program(lambda draw, n=10: (draw(n),), dict(n=12))
+def variables_that_turns_set_to_floats(np):
+    """Elements of an array at first; arms of the turns read them and set them to plain floats."""
+
+    def loss(x):
+        a, b, first, total = x[0], x[1], x[2], 0.0
+        for v in x:
+            if b > 0.2:
+                total = total + b * 0.5
+            elif v > first:
+                total, b = total + first, 0.1
+            b, first = 0.25, 0.0
+        for _ in range(len(x)):
+            a, b = b, 0.3
+            a = total * 0.1 + (a * b if a > b else a - b)
+        return total + a * b + first
+
+    return loss

@@ -211,21 +211,21 @@ class Emitter:
                 self._call(node)
 
     def _check(self, check: Check) -> None:
-        shown = self._take(check.operand)
-        test, where = condition(check, shown.fragment, self.target)
-        if self.target.checks_returned:
-            name = self._named("look")
-            self._statement([f"{name} = {test}"], check.origin)
-            self.checks.append(name)
+        shown = self._take(check.operand).fragment
+        if check.look == "bool" and self.literals.get(check.operand) is check.outcome:
             return
-        message = f"{where}  was only ever {check.outcome!r}{self.graph.frame.remedy}"
-        lines = [f"if {negated(test)}:", f"    raise LookupError({quote(message)})"]
-        self._statement(lines, check.origin)
+        test, where = condition(check, shown, self.target)
+        if self.target.checks_returned:
+            self.checks.append(name := self._named("look"))
+            self._statement([f"{name} = {test}"], check.origin)
+            return
+        message = quote(f"{where}  was only ever {check.outcome!r}{self.graph.frame.remedy}")
+        self._statement([f"if {negated(test)}:", f"    raise LookupError({message})"], check.origin)
 
     def _call(self, call: Call) -> None:
         if Trait.UNSET in call.op.traits:
-            text = self._spelling(call).text
-            self.shown[call.results[0]] = Shown(Fragment(text), frozenset(), True)
+            unset = Fragment(self._spelling(call).text)
+            self.shown[call.results[0]] = Shown(unset, frozenset(), True)
             return
         spelling = self._spelling(call)
         if self._fold(call):

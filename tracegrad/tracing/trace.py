@@ -346,6 +346,9 @@ class Trace:
                 raise OneByOne(place, name, f"{called} of one example is read behind it")
             return value
         array = getattr(x, "_array", x)
+        given = None if self.world is None else self.world.numbers.input_of(self.world, x)
+        if given is not None:
+            return given
         if is_number(array):
             return self.number(plain_number(array), weak_of(array), origin)
         if isinstance(array, np.generic):

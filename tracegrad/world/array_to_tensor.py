@@ -95,13 +95,13 @@ def received(
     if not operands or type(operands[0]) is not np.ndarray:
         return operation, operands, keywords
     if operation is operator.getitem and _is_updated(world, *operands):
-        return operation, (_plain_or_tensor(world, operands), *rest), keywords
+        return operation, (plain_or_tensor(world, operands), *rest), keywords
     if not _writes(operation):
         return operation, operands, keywords
     if any(map(holds_recorded, rest)):
         tensor = world.tensor_in_place_of(operands[0], operands)
     elif _is_used(operation, operands[0]) or was_before_turn(world.loops, operands[0]):
-        tensor = _plain_or_tensor(world, operands)
+        tensor = plain_or_tensor(world, operands)
         if tensor is operands[0]:
             return operation, operands, keywords
     else:
@@ -113,7 +113,7 @@ def received(
     return operation, (tensor, *rest), keywords
 
 
-def _plain_or_tensor(world: Any, operands: Operands) -> Any:
+def plain_or_tensor(world: Any, operands: Operands) -> Any:
     """A Tensor in the place of the first operand; that itself, where none can be there.
 
     The run is no program, then.

@@ -22,6 +22,7 @@ from codegen.ir import Value
 from tracegrad.machine import natives
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_gradients import succeeds
+from tracegrad.world.array_to_tensor import plain_or_tensor
 from tracegrad.world.guards import Guard
 from tracegrad.world.lengths import Length
 from tracegrad.world.native_tables import ITERATORS
@@ -196,6 +197,17 @@ class Numbers:
             return type(x)(items) if any(map(operator.is_not, items, x)) else x
         return self._tensor(world, known)
 
+    def input_of(self, world: Any, x: Any) -> Value | None:
+        """A float from outside as the input that it is, where a value of the program is made of it.
+
+        What was computed of such floats is looked at: then it is a constant.
+        """
+        known = self.found(x)
+        if isinstance(known, Read):
+            return self._tensor(world, known)._traced[1]  # type: ignore[no-any-return]
+        self._look(known)
+        return None
+
     def _tensor(self, world: Any, known: Any) -> Any:
         if not isinstance(known, Read | Derived):
             return known
@@ -215,6 +227,16 @@ class Numbers:
             if traced is not None and traced[1] in made:
                 known.tensor = None
 
+    def _written(self, world: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any, Any]:
+        """What ``array[index] = value`` is of: a Tensor in the array's place takes a number."""
+        self.look(index)
+        if type(array) is np.ndarray and self.found(value) is not None:
+            array = plain_or_tensor(world, (array, index, value))
+        if type(array) is Tensor:
+            return array, index, self.lifted(world, value)
+        self.look(value)
+        return array, index, value
+
     def taken(
         self, world: Any, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
     ) -> Any:
@@ -229,6 +251,8 @@ class Numbers:
                 parts = tuple([self.found(x) or x for x in operands])
                 self._found[id(value)] = Derived(value, operation, parts)
                 return value
+        if operation is operator.setitem and isinstance(operands[0], Tensor | np.ndarray):
+            return self._written(world, *operands)
         if key in _KEEPING or key in _MOVING or (operation is iter and len(operands) == 1):
             return tuple(operands)
         if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):

@@ -25,7 +25,7 @@ from tracegrad.world.guards import (
     same,
 )
 from tracegrad.world.native_readers import numbers_read, reads_any, refuse_written
-from tracegrad.world.number_inputs import Numbers
+from tracegrad.world.number_inputs import Numbers, Read
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.stored_by_natives import noted
 from tracegrad.world.stores import Store, store_of
@@ -150,7 +150,9 @@ class Outcome(StandIns):
         """The run is over."""
         moved = {key for key, changed in self._changed.items() if changed.moved}
         for guard in self._stored.values():  # what is written again may be something else by then
-            if id(guard.holder) not in moved and self._holds_again(guard, held(guard)):
+            if id(guard.holder) in moved or self._is_read_at(guard, held(guard)):
+                continue
+            if self._holds_again(guard, held(guard)):
                 text = f"{guard.text}, which is written"
                 kept = self.guard(guard.read, guard.holder, guard.name, guard.value, text)
                 self.numbers.look_at(kept)
@@ -202,8 +204,15 @@ class Outcome(StandIns):
 
     def _holds_again(self, guard: Guard, now: Any) -> bool:
         """Whether a place that was written holds what it held, whatever stands there at a call."""
-        counts = type(guard.value) is int and guard.place in self.counters  # an input: no guard
-        return same(now, guard.value) and not counts
+        if type(guard.value) is int and guard.place in self.counters:
+            return False  # an input: no guard
+        number = self.numbers.found(now)  # which may be another one at a call
+        return same(now, guard.value) and (number is None or self._is_read_at(guard, now))
+
+    def _is_read_at(self, guard: Guard, now: Any) -> bool:
+        """Whether a number is what was read at the place where it is stored."""
+        number = self.numbers.found(now)
+        return isinstance(number, Read) and number.guard.place == guard.place
 
     def _written(self) -> list[tuple[Guard, Any]]:
         """The same, but for what was changed where it stands."""

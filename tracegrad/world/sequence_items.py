@@ -26,7 +26,7 @@ class Sequences(Told):
     guard: Callable[[str, Any, Any, Any, str], Guard]
     is_by_path: Callable[[Any], bool]
     items_alone: Callable[[Any], Any]
-    _enter_at: Callable[[Guard, Any, str], Any]
+    enter_from: Callable[[str, Any, Any, Any, str], Any]
 
     def item(self, x: Any, key: int) -> Any:
         """An item of a list or deque from outside."""
@@ -46,9 +46,10 @@ class Sequences(Told):
         """An item that stood in a list or deque before the run changed it."""
         text = f"{self.text_of(x)}[{key}]"
         known = self._read.get(place_of(x, key))
-        if known is not None and known[0] is value:
-            return known[1]
-        return self._enter_at(self.guard(ITEM, x, key, value, text), value, text)
+        if known is None or known[0] is not value:
+            known = value, self.enter_from(ITEM, x, key, value, text)
+            self._read.setdefault(place_of(x, key), known)
+        return known[1]
 
     def items(self, x: Any, most: int = SMALL) -> list[Any]:
         """All items of a list or deque from outside: what stood there before is guarded.

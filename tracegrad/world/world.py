@@ -172,7 +172,14 @@ class World(Variables, Sequences, Classes):
         return known[1] if known is not None else f"an object of type {type(x).__name__}"
 
     def guard(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
-        """Notes that a place outside held a value, before the run changed what is there."""
+        """Notes that a place outside held a value, which decides what the program is."""
+        found = self._noted(read, holder, name, value, text)
+        if type(value) in FLOATS:
+            self.numbers.look_at(found)
+        return found
+
+    def _noted(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
+        """The guard of a place, which held this before the run changed what is there."""
         if id(holder) in self._own:
             return self._guard(read, holder, name, value, text)
         if type(holder) is MappingProxyType and self._changed and id(holder) not in self._classes:
@@ -211,15 +218,20 @@ class World(Variables, Sequences, Classes):
         if known is not None:
             self.effect(f"{text}, which something else changes meanwhile")
             return value
-        guard = self.guard(read, holder, name, value, text)
-        if type(value) is int and guard.place in self.counters:
-            found: Any = self.numbers.count(self, value, guard.place, guard)
-        elif type(value) in FLOATS and isfinite(value) and self._may_change(holder):
-            found = self.numbers.enter(value, guard.place, guard)
-        else:
-            found = self._enter_at(guard, value, text)
+        found = self.enter_from(read, holder, name, value, text)
         self._read[place] = (value, found)
         return found
+
+    def enter_from(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
+        """What stands at a place outside, as the function has it: numbers are inputs if may be."""
+        guard = self._noted(read, holder, name, value, text)
+        if type(value) is int and guard.place in self.counters:
+            return self.numbers.count(self, value, guard.place, guard)
+        if type(value) in FLOATS and isfinite(value) and self._may_change(holder):
+            return self.numbers.enter(value, guard.place, guard)
+        if type(value) in FLOATS:
+            self.numbers.look_at(guard)
+        return self._enter_at(guard, value, text)
 
     def _enter_at(self, guard: Guard, value: Any, text: str) -> Any:
         """An object that stands at a place outside, as the function has it."""

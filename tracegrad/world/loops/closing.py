@@ -43,6 +43,7 @@ from tracegrad.world.loops.widened_states import (
     is_in_float64,
     join,
     type_of,
+    widened,
 )
 from tracegrad.world.loops.windows import settle
 from tracegrad.world.loops.written_places import Place
@@ -630,7 +631,7 @@ class Closing(FirstTurns):
         value = self._number(parameter, x, is_flag(head, (slot,), x))
         if value is None:
             return x
-        tensor = wrap(np.float64(x) if parameter.type == WIDE else x, (self.trace, value))
+        tensor = wrap(widened(parameter.type, x), (self.trace, value))
         self.world.stands_for(tensor, x)
         return tensor
 

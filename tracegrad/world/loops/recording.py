@@ -65,7 +65,7 @@ from tracegrad.world.loops.state_items import How, held
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling import Unrolling
 from tracegrad.world.loops.unrolling_reasons import REASONS, statement
-from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
+from tracegrad.world.loops.widened_states import Learned, States, is_in_float64, widened
 from tracegrad.world.loops.windows import span_of
 from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
@@ -749,14 +749,14 @@ class Loops(Unrolling):
 
     def renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
         """A Tensor that others have too, with what it is now."""
-        x._array, x._node = getattr(found, "_array", found), self.walk.node_of(value, found)
-        x._traced = self.trace, value
+        x._array, x._traced = getattr(found, "_array", found), (self.trace, value)
+        x._node = self.walk.node_of(value, found)
         return x
 
     def now(self, value: Value, found: Any, stands: bool) -> Tensor:
         """A Tensor for what a value is now."""
-        tensor = wrap(getattr(found, "_array", found), (self.trace, value))
-        tensor._node = self.walk.node_of(value, found)
+        tensor = self.renewed(wrap(0.0), value, found)
+        tensor._array = widened(value.type, tensor._array)
         if stands:
             self.world.stands_for(tensor, tensor._array)
         return tensor

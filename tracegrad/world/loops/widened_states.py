@@ -14,6 +14,8 @@ from enum import Flag, auto
 from types import CodeType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from codegen.ir import Call, Check, Value
 from codegen.types import ArrayType, kind, weak
 from tracegrad.machine.frames import Elsewhere
@@ -60,6 +62,11 @@ def join(a: ArrayType | None, b: ArrayType | None, same: Callable[..., bool]) ->
         return False
     both = {(a.dtype, a.weak, a.shape), (b.dtype, b.weak, b.shape)}
     return True if both == {("float64", False, ()), ("float64", True, ())} else None
+
+
+def widened(type_: ArrayType, x: Any) -> Any:
+    """A number as turns have it: where the variable is `WIDE`, NumPy's."""
+    return np.float64(x) if type_ == WIDE and type(x) is float else x
 
 
 def type_of(leaf: Leaf) -> ArrayType | None:
