@@ -1,5 +1,7 @@
 """Calls by a version's own function in the slot: as the general way answers them."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -245,14 +247,19 @@ def test_an_exception_of_numpy_is_the_functions():
     assert told[0].filename == __file__
 
 
-def test_methods_and_static_methods():
+class Linear:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def value(self, x):
+        return np.sum(self.scale * x)
+
+    loss = tg.grad(value, argnums=1)
+
+
+def test_methods():
     class Model:
         scale = 2.0
-
-        @tg.value_and_grad
-        def at(self, x, power=2):
-            return np.sum(self.scale * x**power)
-
         loss = tg.grad(lambda self, x: np.sum(self.scale * x), argnums=1)
 
     model, other = Model(), Model()
@@ -260,6 +267,13 @@ def test_methods_and_static_methods():
     for _ in range(5):
         for m in (model, other):
             np.testing.assert_array_equal(m.loss(X), np.full(4, m.scale))
+    bound = model.loss
+    assert (bound.__name__, bound.__self__, bound.__wrapped__) == ("<lambda>", model, Model.loss)
+    assert not hasattr(bound, "other")
+    inside = tg.compile(lambda x: np.sum(model.loss(x) * x))
+    assert [inside(X) for _ in range(4)] == [np.sum(X * 2.0)] * 4
+    for made in (copy.copy, lambda x: pickle.loads(pickle.dumps(x))):
+        np.testing.assert_array_equal(made(Linear(3.0).loss)(X), np.full(4, 3.0))
 
 
 def test_calls_from_many_threads_while_one_is_in_a_trace():

@@ -12,11 +12,13 @@ import sys
 from collections.abc import Sequence
 from inspect import Parameter
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 from codegen.emit.formatting import formatted
 from codegen.ir import Graph
 from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.direct_entry import CallSlot
 from tracegrad.compiled.forward_backward import backward_part, forward_part
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.version import Version
@@ -267,19 +269,25 @@ class Compiled(Calling):
         return shown_in_notebook(repr(self), facts, every[-1] if every else None)
 
 
-class Bound:
+class Bound(CallSlot):
     """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
 
     def __init__(self, compiled: Compiled, instance: Any) -> None:
-        functools.update_wrapper(self, compiled, updated=())
         self.__func__ = compiled
         self.__self__ = instance
+        self.__call__ = MethodType(compiled, instance)
+        self.__doc__, self.__module__ = compiled.__doc__, compiled.__module__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__func__(self.__self__, *args, **kwargs)
+    def __getattr__(self, name: str) -> Any:
+        """Its name and the like are those of the function, which every look-up need not copy."""
+        if name == "__wrapped__":
+            return self.__func__
+        if name in functools.WRAPPER_ASSIGNMENTS:
+            return getattr(self.__func__, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self.__self__, self.__name__)
+        return Bound, (self.__func__, self.__self__)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""
