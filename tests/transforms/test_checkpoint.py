@@ -248,5 +248,5 @@ def test_arguments_keep_their_names(max_bytes):
     at = f"test_checkpoint.py:{simulated.__code__.co_firstlineno}"
     assert "value and gradient in rate of simulated" in source and f"({at})" in source
     assert "rate_bar" in source and "args" not in source
-    with pytest.raises(TypeError, match="missing a required argument: 'start'"):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'start'"):
         f(0.1)
