@@ -106,6 +106,11 @@ class OpRecord(Op):
         return not spelling.attributed & set(self.operands)
 
     @cached_property
+    def put(self) -> int | None:
+        """Which operand an update puts into elements of the first one."""
+        return 1 if Trait.UPDATE in self.traits else None
+
+    @cached_property
     def looks(self) -> bool:
         """True when a result may look at the memory of the first operand."""
         return bool(self.traits & {Trait.VIEW, Trait.SPLAT}) or self.memory is not None

@@ -604,7 +604,8 @@ def apply_to_tensors(
     if not op.takes_numbers:
         given = len(op.operands) - 1 if "index" in op.attributes else len(operands)
         operands = [
-            _with_axes(x) if type(x) is Tensor and i < given else x for i, x in enumerate(operands)
+            _with_axes(x, i == op.put) if type(x) is Tensor and i < given else x
+            for i, x in enumerate(operands)
         ]
     values: Any = None
     try:
@@ -682,9 +683,12 @@ def _has_no_memory(x: Tensor) -> bool:
     return not (isinstance(x._array, np.generic) and behaves_as_array(x))
 
 
-def _with_axes(x: Tensor) -> Tensor:
-    """An operand of an op that calls methods of its operands, which Python numbers have not."""
-    if not is_number(x._array):
+def _with_axes(x: Tensor, put: bool) -> Tensor:
+    """An operand of an op that calls methods of its operands, which Python numbers have not.
+
+    A float that is `put` into an array is written as it is.
+    """
+    if not is_number(x._array) or (put and type(x._array) is float):
         return x
     strengthened: Tensor = TABLE["strengthen"](x)
     return strengthened
