@@ -38,7 +38,7 @@ from codegen.ir import (
 )
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.sizes import CountedLength
-from codegen.spelling import ATOM, COMPARE, PRODUCT, SUM, Fragment
+from codegen.spelling import ATOM, CHOICE, COMPARE, PRODUCT, SUM, Fragment
 from codegen.types import kind
 
 
@@ -319,7 +319,10 @@ class FunctionEmitter(Emitter):
         if len(writer.lines) == second + 1:
             writer.remove(second)
             if second == first + 1:
-                writer.line("    pass")
+                if tests[0].isidentifier():
+                    writer.remove(first)
+                else:  # what it computes may warn
+                    writer.line("    pass")
         elif second == first + 1:
             writer.remove(second)
             writer.lines[first] = f"{indent}if {tests[1]}:"
@@ -527,16 +530,20 @@ class FunctionEmitter(Emitter):
         return argument in self.python_numbers
 
     def _only_decides(self, value: Value) -> bool:
-        """Whether nothing is done with a value but to branch on it."""
+        """Whether nothing is done with a value but to branch on it or to choose by it."""
         waiting, seen = [value], {value}
         while waiting:
             value = waiting.pop()
             users = self.graph.users.get(value, ())
-            if not all(isinstance(node, Branch | Again) for node in users):
-                return False
+            for node in users:
+                if isinstance(node, Call):
+                    if value in node.operands[1:] or self._spelling(node).text != CHOICE:
+                        return False
+                elif not isinstance(node, Branch | Again | Loop):
+                    return False
             if value in self.returned:
                 return False
-            new = [p for p in self.paths.goals.get(value, ()) if p not in seen]
+            new = [p for p in self.paths.handed_to(value) if p not in seen]
             seen.update(new)
             waiting += new
         return True
@@ -715,7 +722,7 @@ class FunctionEmitter(Emitter):
         waiting, seen = [parameter], {parameter}
         while waiting:
             value = waiting.pop()
-            goals = self.paths.goals.get(value, ())
+            goals = self.paths.handed_to(value)
             if value in self.returned or any(
                 self.places.get(goal) != self.places[parameter] for goal in goals
             ):

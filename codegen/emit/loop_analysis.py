@@ -37,7 +37,8 @@ class Paths:
 
     `targets` are the loops around a block, by label, whose next turn a path in it begins, and the
     joins that it goes on behind. `goals` are the parameters that a value becomes there, and
-    `becomes` the values that a parameter becomes. `crossing` are values that are read in another
+    `becomes` the values that a parameter becomes. `begins` are the parameters of loops that begin
+    with a value. `crossing` are values that are read in another
     turn, or after another loop or join, than they are made: their source is not moved there.
     `absent` are parameters that have no value on some path.
     `trailing` are values that stand at the end of a turn, with nothing but such values after them.
@@ -48,6 +49,7 @@ class Paths:
         self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
         self.goals: dict[Value, list[Value]] = {}
         self.becomes: dict[Value, list[Value]] = {}
+        self.begins: dict[Value, list[Value]] = {}
         self.crossing: set[Value] = set()
         self.trailing: set[Value] = set()
         self.absent: set[Value] = set()
@@ -59,6 +61,9 @@ class Paths:
         made: dict[Value, object] = {}
         self._cross(graph.block, None, made)
         for node in walk(graph.nodes):
+            if isinstance(node, Loop):
+                for parameter, argument in zip(node.parameters, node.arguments, strict=True):
+                    self.begins.setdefault(argument, []).append(parameter)
             if isinstance(node, Again):
                 parameters = self.heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
@@ -70,9 +75,13 @@ class Paths:
         calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
         waiting = [call.results[0] for call in calls if Trait.UNSET in call.op.traits]
         while waiting:
-            new = {p for p in self.goals.get(waiting.pop(), ()) if p not in self.absent}
+            new = set(self.handed_to(waiting.pop())) - self.absent
             self.absent |= new
             waiting += new
+
+    def handed_to(self, value: Value) -> list[Value]:
+        """The parameters that are a value at first or come to be it."""
+        return [*self.begins.get(value, ()), *self.goals.get(value, ())]
 
     def leading(self, block: Block) -> frozenset[object]:
         """The loops around whose next turn a path in the block begins."""

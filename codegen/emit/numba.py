@@ -38,7 +38,7 @@ from codegen.ir import (
     ends,
     walk,
 )
-from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.spelling import CHOICE, Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, promote, weak
 
 NUMBA = replace(NUMPY, name="numba", spelled_as="numpy", kernels=True)
@@ -114,7 +114,6 @@ NARROW_ITEM = Op(
 
 ARITHMETIC = frozenset({"a + b", "a - b", "a * b", "-x", "x * x", "abs(x)", "np.abs(x)"})
 ROOT = "np.sqrt(x)"
-CHOICE = "np.where(condition, a, b)"
 COMPUTED = frozenset({*ARITHMETIC, *POWERS, *FUNCTIONS, ROOT, "a / b", "a @ b"})
 """Calls that give scalars of NumPy's where they give numbers."""
 
