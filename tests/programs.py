@@ -2550,3 +2550,21 @@ def variables_that_turns_set_to_floats(np):
         return total + a * b + first
 
     return loss
+
+
+@program(lambda draw, n=6: (draw(n),), dict(n=9))
+def adaptive_steps(np):
+    """Steps whose size an estimate of the error decides; those that are too large are rejected."""
+
+    def loss(y):
+        t, h = 0.0, 0.1
+        while t < 1.0:
+            h = min(h, 1.0 - t)
+            error = np.max(h * np.abs(y))
+            if error < 0.4:
+                t = t + h
+                y = y + h * np.cos(y)
+            h = h * min(2.0, max(0.3, 0.3 / error))
+        return np.sum(y**2)
+
+    return loss

@@ -280,7 +280,7 @@ class WaysBack:
         flow = met.flow()
         self._meets(flow, met)
         arguments = dict(zip(left, met.arguments, strict=True))
-        block = self._given(block, label, arguments, met.parameters)
+        block = self._given(block, label, arguments, met.parameters, {})
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then(flow)
         after = behind(builder, after)
@@ -293,20 +293,32 @@ class WaysBack:
         label: object,
         arguments: Mapping[object, Sequence[Given]],
         parameters: Sequence[Value],
+        looks: Mapping[tuple[str | None, bool], Value],
     ) -> Block:
-        """The block whose paths hand on what they have."""
+        """The block whose paths hand on what they have.
+
+        `looks` are the numbers that were looked at on the way, by name and outcome.
+        """
         last = block.nodes[-1]
         if isinstance(last, Again) and last.label in arguments:
             builder = Builder(self.graph.sizes)
             given = [
-                self._argument(builder, x, p)
+                looks.get((p.origin.name, x)) or self._argument(builder, x, p)
+                if isinstance(x, bool)
+                else self._argument(builder, x, p)
                 for x, p in zip(arguments[last.label], parameters, strict=True)
             ]
             nodes = (*block.nodes[:-1], *builder.nodes, Again(label, tuple(given), last.origin))
             return block.with_nodes(nodes)
         if not isinstance(last, Branch | Join):
             return block
-        inner = [self._given(b, label, arguments, parameters) for b in last.blocks]
+        inner = []
+        for i, within in enumerate(last.blocks):
+            known = looks
+            if isinstance(last, Branch) and last.look == "bool" and last.operand.type == BOOL:
+                key = last.operand.origin.name, bool(last.outcomes[i])
+                known = {**looks, key: last.operand}
+            inner.append(self._given(within, label, arguments, parameters, known))
         return block.with_nodes((*block.nodes[:-1], replace(last, blocks=tuple(inner))))
 
     def _argument(self, builder: Builder, x: Given, parameter: Value) -> Value:

@@ -39,7 +39,7 @@ from codegen.ir import (
 )
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
-from tracegrad.differentiation.loops.arms_in_turns import InTurns
+from tracegrad.differentiation.loops.arms_in_turns import InTurns, read_by_elements
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
@@ -51,14 +51,21 @@ from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.optional_cotangents import Finish, States, Telling
 from tracegrad.differentiation.loops.recomputation import made_again, released
 from tracegrad.differentiation.loops.residual_reads import Number, Reading
-from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes, Unrollable, made_by
+from tracegrad.differentiation.loops.residuals import (
+    INT,
+    Facts,
+    FirstTurn,
+    Tapes,
+    Unrollable,
+    giving,
+    made_by,
+)
 from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
 from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
 from tracegrad.differentiation.reverse_mode import Reverse, moves
-from tracegrad.differentiation.ways_back import Then, Unjoined
+from tracegrad.differentiation.ways_back import BOOL, Unjoined
 from tracegrad.ops.elementwise.ufuncs import add, greater
 from tracegrad.ops.python_lists import as_recorded
-from tracegrad.ops.shape.creation import full_of, zeros_of
 from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
 from tracegrad.ops.staging import Stage
 
@@ -71,18 +78,6 @@ MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 NONE = Number(None, 0)
 
 Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
-
-
-class FirstTurn(Unrollable):
-    """A loop whose first turn is to stand by itself: what it begins with has other readers.
-
-    Cotangents of those and of the parameter's readers in that turn are added up one by one, as the
-    tape does it, which a sum over turns is not. `label` is the loop's.
-    """
-
-    def __init__(self, label: object) -> None:
-        super().__init__("what a loop begins with is read by others too")
-        self.label = label
 
 
 def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
@@ -151,6 +146,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.joins = {}
         self._learn(graph.block, (), ())
         self._learn_lists()
+        self.of_elements = set(read_by_elements(graph))
         self.active = self._active()
 
     def whole(self) -> Graph:
@@ -270,14 +266,13 @@ class _Writer(Reading, Telling, Listing, InTurns):
         """The block that goes back from the end of a stretch to the beginning of the path."""
         return self._go_back(path, at, Flow(cts), lambda flow: self._in_each(flow, finish))
 
-    def _before_loop(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
-        return self._in_each(
-            flow,
-            lambda cts: self._around(path, at, cts, lambda cts: finish(Flow(cts))),
-        )
+    def _around(
+        self, path: Path, at: int, cts: Cotangents, finish: Finish, maybe: Sequence[Value]
+    ) -> Block:
+        """Goes back through the loop before a stretch, and what stands before that.
 
-    def _around(self, path: Path, at: int, cts: Cotangents, finish: Finish) -> Block:
-        """Goes back through the loop before a stretch, and what stands before that."""
+        Of parameters that are `maybe` there is told whether they have a cotangent.
+        """
         loop, in_turn = path[at - 1].loop, path[at - 1].in_turn
         assert loop is not None
         self.around += 1
@@ -290,11 +285,11 @@ class _Writer(Reading, Telling, Listing, InTurns):
         again = loop.label in self.again
         count = self._count(loop, self.facts[loop.label], in_turn, again)
         if not again or self.dry:
-            return self._turns(loop, count, cts, before_the_loop, 0)
+            return self._turns(loop, count, cts, before_the_loop, 0, maybe)
         counter = loop.counter
         assert counter is not None
         with self.reverse.stage.apart(self.graph.sizes) as builder:
-            block = self._turns(loop, count, cts, before_the_loop, 0)
+            block = self._turns(loop, count, cts, before_the_loop, 0, maybe)
         block = block.with_nodes((*builder.nodes, *block.nodes))
         stop = counter.index if in_turn else counter.stop
         return made_again(self.graph, self.facts, loop, stop, block)
@@ -378,7 +373,13 @@ class _Writer(Reading, Telling, Listing, InTurns):
         return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
 
     def _turns(
-        self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
+        self,
+        loop: Loop,
+        count: Number,
+        cts: Cotangents,
+        then: Finish,
+        peeled: int,
+        maybe: Sequence[Value] = (),
     ) -> Block:
         """The block that goes back through `count` whole turns, and then on."""
         facts = self.facts[loop.label]
@@ -389,6 +390,14 @@ class _Writer(Reading, Telling, Listing, InTurns):
             cts = self._begin_with_rows(facts, count, cts)
             mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         told = {**mine, **self._telling(mine, cts)}
+        if maybe:
+            unsure = self._unsure(facts, mine, maybe)
+            if unsure is not None:
+                return self._some_turns(facts, count, *unsure, cts, then)
+            return self._in_each(
+                self._as_told(cts, maybe),
+                lambda cts: self._turns(loop, count, cts, then, peeled),
+            )
         if not self._lacking(facts, (self._dim(count + -1), self._dim(count)), told):
             turns = range(len(facts.turns))
             after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
@@ -518,7 +527,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             begun = self._begun(facts, mine, after)
             maybe = self._maybe(facts, mine, begun)
             states = self._after(facts, {v: ct for v, ct in begun.items() if v not in maybe}, maybe)
-            begun.update((self._teller(value), self._number(0)) for value in maybe)
+            begun.update((self._teller(value), self._holding(False)) for value in maybe)
             begun.update(self._telling(mine, cts))
             self._require_rows(facts, count, begun)
             met = self._where_met(facts, maybe, states, then)
@@ -528,32 +537,6 @@ class _Writer(Reading, Telling, Listing, InTurns):
         if new and count.value is not None:
             return self._if_any(facts.loop, count, some, lambda: then(cts))
         return some()
-
-    def _begun(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
-        """The cotangents that the loop over the turns begins with.
-
-        Sums over turns begin with what changes no sum: with zeros where rows are added up (as a
-        tape does it), else with -0.0.
-        """
-        new = {v: ct for found in after for v, ct in found.items() if v not in mine}
-        held = {**mine, **{v: Value(ct.type, ct.origin) for v, ct in new.items()}}
-        turns = range(len(facts.turns))
-        summed = [found for turn in turns for found in self._flowing(facts, turn, held)]
-        of_rows = {v for found in summed for v, ct in found.items() if self._is_of_rows(ct)}
-        begun = dict(mine)
-        for value, ct in new.items():
-            self.reverse.stage.origin = self._named(value, ct)
-            if value in self.lists:
-                begun[value] = self._nothing(value)
-                continue
-            if value in of_rows:
-                zeros = zeros_of(self.reverse.staged(value))
-                self.empty.add(zeros.value)
-            else:  # -0.0 + x is x, 0.0 + -0.0 is not
-                none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
-                zeros = full_of(self.reverse.staged(none), shape=ct.type.shape, dtype=ct.type.dtype)
-            begun[value] = zeros.value
-        return begun
 
     def _ended(self, node: Branch | Loop) -> Block:
         """A block that ends in a node; what was written so far stands before it."""
@@ -601,12 +584,32 @@ class _Writer(Reading, Telling, Listing, InTurns):
         added = isinstance(made, Call) and made.op in ADDED_UP
         return added or ct in self.rows or ct in self.empty
 
-    def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
-        """The block that goes back through one turn, over the values of the turn itself."""
+    def _back(
+        self,
+        facts: Facts,
+        turn: int,
+        mine: Cotangents,
+        finish: Finish,
+        unsure: Sequence[Value] = (),
+    ) -> Block:
+        """The block that goes back through one turn, over the values of the turn itself.
+
+        Of parameters that are `unsure` it is told whether they have a cotangent.
+        """
         again, path = facts.turns[turn]
-        cts = self._handed(facts.loop, again.arguments, mine)
-        self._begin_turn_with_rows(facts.loop, again.arguments, mine, cts)
-        return self._sweep(path, len(path) - 1, cts, finish)
+        loop = facts.loop
+        cts = self._handed(loop, again.arguments, mine)
+        self._begin_turn_with_rows(loop, again.arguments, mine, cts)
+        if not unsure:
+            return self._sweep(path, len(path) - 1, cts, finish)
+        given = zip(loop.parameters, again.arguments, strict=True)
+        flow = self._as_told(cts, [argument for p, argument in given if p in unsure])
+        return self._go_back(
+            path,
+            len(path) - 1,
+            flow,
+            lambda flow: self._with_tellers(flow, unsure, lambda cts, _: finish(cts)),
+        )
 
     def _loop_back(
         self,
@@ -630,7 +633,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         k = Number(index, -begin, count.minus)
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
-        parameters.update((v, Value(INT, v.origin)) for v in keys if v in self.tells)
+        parameters.update((v, Value(BOOL, v.origin)) for v in keys if v in self.tells)
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
         if loop.label in self.segments:  # whose turns meet other rows than those of others
             self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
@@ -642,10 +645,10 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
         def finish(found: Cotangents) -> Block:
             for v in unsure:  # what is not there is not read
-                found = {self.teller[v]: self._number(int(v in found)), v: parameters[v], **found}
+                found = {self.teller[v]: self._holding(v in found), v: parameters[v], **found}
             for v in keys:
                 if v in self.tells and v not in found:  # it has one for sure
-                    found = {v: self._number(1), **found}
+                    found = {v: self._holding(True), **found}
             arguments = tuple(found[v] for v in keys)
             met.append(found)
             for v, argument in zip(keys, arguments, strict=True):
@@ -762,12 +765,19 @@ class _Writer(Reading, Telling, Listing, InTurns):
         held[name] = value
         return name
 
-    def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:
+    def _one_turn(
+        self,
+        facts: Facts,
+        k: Number,
+        mine: Cotangents,
+        finish: Finish,
+        unsure: Sequence[Value] = (),
+    ) -> Block:
         """The block that goes back through turn number `k`, by the way that it went."""
         ways = []
         for turn in range(len(facts.turns)):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
-                block = self._back(facts, turn, mine, finish)
+                block = self._back(facts, turn, mine, finish, unsure)
                 block = block.with_nodes((*builder.nodes, *block.nodes))
             ways.append(self._restored(facts, k, turn, block))
         if len(ways) == 1:
@@ -784,14 +794,3 @@ class _Writer(Reading, Telling, Listing, InTurns):
             origin = replace(facts.loop.origin, section="backward")
             branch = Branch(way, "bool" if two else "int", outcomes, tuple(ways), origin)
             return Block((*builder.nodes, branch))
-
-
-def giving(block: Block, end: Block) -> Block:
-    """A backward whose returns give what the function returns, too."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop | Join):
-        inner = tuple([giving(b, end) for b in last.blocks])
-        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
-    if isinstance(last, Again):
-        return block
-    return end.with_nodes(block.nodes, (*end.outputs, *block.outputs))

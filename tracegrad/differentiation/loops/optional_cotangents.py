@@ -7,16 +7,20 @@ cotangent is written for both.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from codegen.ir import Block, Branch, Origin, Value
+from codegen.ir import Block, Branch, Builder, Origin, Value
 from tracegrad.differentiation.loops.list_reads import Cotangents
 from tracegrad.differentiation.loops.residual_reads import Number
-from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
+from tracegrad.differentiation.loops.residuals import Facts, Unrollable
 from tracegrad.differentiation.reverse_mode import Reverse
-from tracegrad.ops.elementwise.ufuncs import greater, where
+from tracegrad.differentiation.ways_back import BOOL
+from tracegrad.ops.elementwise.ufuncs import where
+from tracegrad.ops.shape.creation import full_of, zeros_of
 
 MOST_AFTER = 8  # sets of values that may have a cotangent behind a loop
 MOST_LACKING = 4  # sets of parameters that may have none in a turn
@@ -44,9 +48,6 @@ class Telling:
     def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
         raise NotImplementedError
 
-    def _number(self, value: int) -> Value:
-        raise NotImplementedError
-
     def _named(self, value: Value, ct: Value) -> Origin:
         raise NotImplementedError
 
@@ -55,13 +56,20 @@ class Telling:
     ) -> list[Cotangents]:
         raise NotImplementedError
 
-    def _begun(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
-        raise NotImplementedError
-
     def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
         raise NotImplementedError
 
-    def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:
+    def _one_turn(
+        self,
+        facts: Facts,
+        k: Number,
+        mine: Cotangents,
+        finish: Finish,
+        unsure: Sequence[Value] = (),
+    ) -> Block:
+        raise NotImplementedError
+
+    def _dry(self) -> AbstractContextManager[Builder]:
         raise NotImplementedError
 
     def _loop_back(
@@ -80,9 +88,44 @@ class Telling:
         """The key of what tells whether a value has a cotangent: a number of the program."""
         if value not in self.teller:
             name = f"has_{value.origin.name or 'value'}_bar"
-            self.teller[value] = Value(INT, Origin(name, True, section="backward"))
+            self.teller[value] = Value(BOOL, Origin(name, True, section="backward"))
             self.tells[self.teller[value]] = value
         return self.teller[value]
+
+    def _holding(self, holds: bool) -> Value:
+        """What tells that there is a cotangent, or that there is none."""
+        return self.reverse.builder.constant(holds, BOOL)
+
+    def _begun(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
+        """The cotangents that the loop over the turns begins with.
+
+        Sums over turns begin with what changes no sum.
+        """
+        new = {v: ct for found in after for v, ct in found.items() if v not in mine}
+        held = {**mine, **{v: Value(ct.type, ct.origin) for v, ct in new.items()}}
+        turns = range(len(facts.turns))
+        summed = [found for turn in turns for found in self._flowing(facts, turn, held)]
+        of_rows = {v for found in summed for v, ct in found.items() if self._is_of_rows(ct)}
+        begun = dict(mine)
+        for value, ct in new.items():
+            if value in self.lists:
+                self.reverse.stage.origin = self._named(value, ct)
+                begun[value] = self._nothing(value)
+                continue
+            begun[value] = self._unchanging(value, ct, value in of_rows)
+        return begun
+
+    def _unchanging(self, value: Value, like: Value, of_rows: bool) -> Value:
+        """What changes no sum: zeros where rows are added up (as a tape does it), else -0.0."""
+        self.reverse.stage.origin = self._named(value, like)
+        if of_rows:
+            zeros = zeros_of(self.reverse.staged(value))
+            self.empty.add(zeros.value)
+            return zeros.value  # type: ignore[no-any-return]
+        # -0.0 + x is x, 0.0 + -0.0 is not
+        none = self.reverse.builder.constant(-0.0, replace(like.type, shape=()))
+        given = self.reverse.staged(none)
+        return full_of(given, shape=like.type.shape, dtype=like.type.dtype).value  # type: ignore[no-any-return]
 
     def _telling(self, mine: Cotangents, cts: Cotangents) -> Cotangents:
         """What tells of some cotangents."""
@@ -96,7 +139,7 @@ class Telling:
             value = self.tells.get(key)
             if value is not None and value in found:
                 same = found[value] is before.get(value)
-                found[key] = met if same else self._number(1)
+                found[key] = met if same else self._holding(True)
         return found
 
     def _settled(self, cts: Cotangents) -> Cotangents:
@@ -109,7 +152,6 @@ class Telling:
                 ct = found[value]
                 self.reverse.stage.origin = self._named(value, ct)
                 none = self.reverse.builder.constant(0.0, replace(ct.type, shape=(), weak=True))
-                met = self._call(greater, met, self._number(0))
                 given = [self.reverse.staged(v) for v in (met, ct, none)]
                 found[value] = where(*given).value
         return found
@@ -127,10 +169,13 @@ class Telling:
                 found.append(value)
         return found
 
-    def _reached(self, facts: Facts, begun: Cotangents) -> tuple[Cotangents, States] | None:
+    def _reached(
+        self, facts: Facts, begun: Cotangents, maybe: Sequence[Value] = ()
+    ) -> tuple[Cotangents, States] | None:
         """All that may have a cotangent after some turns, and which of them at once.
 
-        No set has what is wanted. None where there are many.
+        Those that are `maybe` there have one at first, or none. No set has what is wanted. None
+        where there are many.
         """
         every = dict(begun)
 
@@ -138,6 +183,8 @@ class Telling:
             return frozenset(v for v in cts if v not in self.wanted)
 
         states = dict.fromkeys([among(begun)])
+        for value in maybe:
+            states.update((state - {value}, None) for state in [*states])
         left = [*states]
         while left:
             state = left.pop()
@@ -199,15 +246,15 @@ class Telling:
         return Block((Branch(cts[key], "bool", (True, False), tuple(blocks), origin),))
 
     def _unsure(
-        self, facts: Facts, mine: Cotangents
+        self, facts: Facts, mine: Cotangents, maybe: Sequence[Value] = ()
     ) -> tuple[Cotangents, list[Value], States] | None:
         """All that may have a cotangent in some turn, and the parameters that may have none.
 
         None where there are many sets of these, or where all would be had after a few turns.
         """
-        if not facts.several_ways or facts.loop.label in self.segments:
+        if not (facts.several_ways or maybe) or facts.loop.label in self.segments:
             return None
-        found = self._reached(facts, mine)
+        found = self._reached(facts, mine, maybe)
         if found is None:
             return None
         every, states = found
@@ -232,7 +279,7 @@ class Telling:
         begun = self._begun(facts, mine, [every])
         maybe = [v for v in every if v not in mine and begun[v] not in self.empty]
         told = dict.fromkeys((*unsure, *maybe))
-        begun.update((self._teller(v), self._number(int(v in mine))) for v in told)
+        begun.update((self._teller(v), self._holding(v in mine)) for v in told)
         begun.update(self._telling(mine, cts))
         for state in states:
             gone = {*unsure} - state | {*map(self._teller, unsure)}
@@ -249,8 +296,36 @@ class Telling:
         unsure: Sequence[Value],
         states: States,
     ) -> Block:
-        """The block that goes back through a turn, with those cotangents that there are."""
+        """The block that goes back through a turn, with those cotangents that there are.
+
+        Once, with an ``if`` around what reads one; else once for each set of them.
+        """
+        if unsure and self._may_be_written_once(facts, k, parameters, finish, unsure):
+            return self._one_turn(facts, k, parameters, finish, unsure)
         states = {state.intersection(unsure) for state in states}
         return self._by_state(
             unsure, states, parameters, lambda cts: self._one_turn(facts, k, cts, finish)
         )
+
+    def _may_be_written_once(
+        self,
+        facts: Facts,
+        k: Number,
+        parameters: Cotangents,
+        finish: Finish,
+        unsure: Sequence[Value],
+    ) -> bool:
+        """Whether nothing is added to a cotangent that may not be there."""
+        loop = facts.loop
+        for again, _ in facts.turns:
+            given = dict(zip(loop.parameters, again.arguments, strict=True))
+            counts = Counter(given[p] for p in given if p in parameters)
+            outer = {v for v in parameters if v not in facts.own}
+            if any(counts[given[v]] > 1 or given[v] in outer for v in unsure):
+                return False
+        try:
+            with self._dry():
+                self._one_turn(facts, k, parameters, lambda cts: Block(()), unsure)
+        except Unrollable:
+            return False
+        return True

@@ -39,6 +39,18 @@ class Unrollable(TraceError):
     """A loop whose backward cannot be written as a loop."""
 
 
+class FirstTurn(Unrollable):
+    """A loop whose first turn is to stand by itself: what it begins with has other readers.
+
+    Cotangents of those and of the parameter's readers in that turn are added up one by one, as the
+    tape does it, which a sum over turns is not. `label` is the loop's.
+    """
+
+    def __init__(self, label: object) -> None:
+        super().__init__("what a loop begins with is read by others too")
+        self.label = label
+
+
 @dataclass
 class Facts:
     """What is known of one loop."""
@@ -233,3 +245,14 @@ def made_by(loop: Loop) -> Iterator[Value]:
     yield from loop.results
     for node in walk(loop.turn.nodes):
         yield from node.results
+
+
+def giving(block: Block, end: Block) -> Block:
+    """A backward whose returns give what the function returns, too."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop | Join):
+        inner = tuple([giving(b, end) for b in last.blocks])
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
+    if isinstance(last, Again):
+        return block
+    return end.with_nodes(block.nodes, (*end.outputs, *block.outputs))

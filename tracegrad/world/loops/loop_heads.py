@@ -27,7 +27,7 @@ UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
 APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
     target: WeakKeyDictionary() for target in ("numpy", "jax")
 }
-"""Where loops begin whose first turn stands by itself: see `gradients.FirstTurn`."""
+"""Where loops begin whose first turn stands by itself: see `residuals.FirstTurn`."""
 
 
 LACKED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
