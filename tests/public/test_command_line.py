@@ -117,7 +117,10 @@ def test_show_on_jax(run, model):
         (["show", "{model}:los", "--args", "1.0"], "has no los; there are plain, loss, broken"),
         (["show", "{model}:NUMBER"], "is a int, not a function"),
         (["show", "{model}:loss"], "loss needs 2 arguments: pass --args"),
-        (["show", "{model}:loss", "--args", "W"], "loss() missing 1 required positional argument: 'x'"),
+        (
+            ["show", "{model}:loss", "--args", "W"],
+            "loss() missing 1 required positional argument: 'x'",
+        ),
         (["show", "{model}:loss", "--args", "W, W", "--argnums", "1"], "leave --argnums out"),
         (["show", "{model}:plain", "--args", "W.T", "--html", "no/o.html"], "no folder no"),
         (["show", "{model}:plain", "--args", "W.T", "--html", "o.svg"], "must end in .html"),

@@ -109,7 +109,7 @@ def test_bits_are_those_of_eager(function):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("backend", ["numba", "jax"])
-@pytest.mark.parametrize("function", [counted_steps, limited, read_by_elements])
+@pytest.mark.parametrize("function", PROGRAMS[1:], ids=NAMES[1:])
 def test_other_targets(function, backend):
     pytest.importorskip(backend)
     f = tg.value_and_grad(function, argnums=(0, 1), backend=backend)
