@@ -63,28 +63,25 @@ def freed_before() -> GradientError:
 
 
 def gather(roots: Sequence[Tensor]) -> list[Node]:
-    """The nodes that made the roots, oldest first."""
+    """The nodes that made the roots, oldest first; raises where a backward has freed one."""
+    nodes = left_behind(roots)
+    if any(node.more is FREED for node in nodes):
+        raise freed_before()
+    return nodes
+
+
+def left_behind(roots: Sequence[Tensor]) -> list[Node]:
+    """The nodes that made the roots, oldest first; behind those that were freed there are none."""
     seen = {node for node in (node_of(t._node) for t in roots) if node is not None}
     todo = list(seen)
     while todo:
         node = todo.pop()
-        if node.more is FREED:
-            raise freed_before()
         for parent in node.parents:
             above = parent.node if type(parent) is Output else parent
             if type(above) is Node and above not in seen:
                 seen.add(above)
                 todo.append(above)
     return sorted(seen, key=attrgetter("stamp"))
-
-
-def is_let_go(tensor: Tensor) -> bool:
-    """Whether a backward has freed something of the history of a Tensor."""
-    try:
-        gather([tensor])
-    except GradientError:
-        return True
-    return False
 
 
 class Given:
@@ -146,6 +143,27 @@ class Tape:
             if parent is not None and type(value) is not Shape and not is_number(value)
         }
 
+    @cached_property
+    def met(self) -> dict[Any, set[Any]]:
+        """The values of a trace that ops in it read for what older nodes have made."""
+        found: dict[Any, set[Any]] = {}
+        for node in self.nodes:
+            for parent, traced in zip(node.parents, node.traced[0] if node.traced else (), strict=False):
+                above = node_of(parent)
+                if above is not None and not above.traced and traced is not None:
+                    found.setdefault(key_of_parent(parent), set()).add(traced)
+        return found
+
+    def _traced(self, key: Any) -> Any:
+        """Where a result is in the trace; that of an older node is the Tensor that was read."""
+        node, index = (key, 0) if type(key) is Node else key
+        if node.traced:
+            return node.traced[1][index]
+        found = self.met.get(key, ())
+        if len(found) > 1:
+            STATE.trace.world.ends_run("takes a derivative by Tensors that share a history")
+        return next(iter(found), None)
+
     def arrays_of(self, step: Step) -> tuple[Any, Sequence[Any]]:
         """The result and the operands of a step, as arrays."""
         node = node_behind(step.results[0])
@@ -178,9 +196,8 @@ class Tape:
             return wrap(array, key.traced) if own else array
         if type(array) is Shape:
             return array
-        node, index = (key, 0) if type(key) is Node else key
-        tensor = wrap(array, node.traced[1][index] if node.traced else None)
-        tensor._node = node if type(key) is Node else Output(node, index)
+        tensor = wrap(array, None if STATE.trace is None else self._traced(key))
+        tensor._node = key if type(key) is Node else Output(*key)
         return tensor
 
 
@@ -223,7 +240,7 @@ def gradients(
     if STATE.observer is not None:
         STATE.observer("GraphRoot", lambda: seeds, (), {})
     if STATE.trace is not None:
-        STATE.trace.derives()
+        STATE.trace.derives(nodes, wanted)
     if create_graph or STATE.trace is not None:
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
         before = STATE.update(grad_enabled=True)
@@ -474,6 +491,8 @@ def backward(
     tensor: Tensor, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
 ) -> None:
     """`Tensor.backward`."""
+    if STATE.trace is not None:
+        STATE.trace.asks_mode()
     node = tensor._node
     if node is None:
         raise GradientError(
@@ -550,6 +569,8 @@ def free(node: Node) -> None:
     node.parents = node.values = ()
     node.result = node.traced = None
     node.more = FREED
+    if STATE.trace is not None:
+        STATE.trace.let_go.add(node)
     if node.op.opaque:
         node.attributes = EMPTY  # what the user's Python saved
 

@@ -66,6 +66,7 @@ def grad(
     >>> tg.autograd.grad(y.sum(), y)
     (tensor([1., 1.]),)
     """
+    _ask_mode()
     results, cts = _outputs(outputs, grad_outputs)
     wanted = _tensors("inputs", inputs)
     if not wanted:
@@ -94,6 +95,12 @@ def grad(
             )
         gradients.append(value)
     return tuple(gradients)
+
+
+def _ask_mode() -> None:
+    """Nothing can be derived where nothing was recorded: a trace is told that this matters."""
+    if STATE.trace is not None:
+        STATE.trace.asks_mode()
 
 
 def _refuse_past(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
@@ -126,6 +133,7 @@ def backward(
     >>> x.grad
     tensor([3., 3.])
     """
+    _ask_mode()
     results, cts = _outputs(tensors, grad_tensors)
     if inputs is None:
         targets = engine.leaves_of(engine.gather(results), results)

@@ -132,6 +132,9 @@ def entry_body(
     if version.grad_enabled is not None:
         names["STATE"] = STATE
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
+    if version.derived is not None:
+        names["derives_alike"] = version.derives_alike
+        conditions.append("derives_alike()")
     if inlined is None:
         conditions.append("unchanged()")
     lines += [*_unless(conditions), *(inlined or ())]

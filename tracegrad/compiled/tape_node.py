@@ -550,6 +550,8 @@ class Quick:
         wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if wanted != made.wanted:
             return MISS
+        if self.version.derived is not None and not self.version.derived.stand(inputs):
+            return MISS
         try:
             found = self.run(args)
         except FloatingPointError as error:
@@ -580,6 +582,8 @@ def call_recorded(
     """
     inputs = [*inputs, *(captured.given() for captured in version.captured)]
     wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+    if version.derived is not None and not version.derived.stand(inputs):
+        raise NotRecorded
     if not any(wanted):
         result = version.call(arguments, inputs)
         return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
@@ -610,8 +614,9 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
     written = [store.holder for store in run.stores if store.kind == "contents"]
     memory = [getattr(holder, "_array", holder) for holder in written]
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
-    live = [x for x in (*leaves, *run.tensors) if not engine.is_let_go(x)]
-    for node in engine.gather(live):
+    for node in engine.left_behind([*leaves, *run.tensors]):
+        if node.more is FREED:
+            continue
         if node.traced is not None and node.attributes:
             read = run.trace.concrete
             node.attributes = {name: read(value) for name, value in node.attributes.items()}

@@ -41,6 +41,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
 from tracegrad.tracing.restarts import (
     AsGiven,
+    AsksMode,
     MetTracer,
     OneByOne,
     Unprogrammed,
@@ -57,12 +58,15 @@ from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.native_reads import guard_returned
 
-RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven)
+RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode)
 """What ends a run that is made again in another way."""
 
-ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
-"""With these names, code finds out whether operations are recorded."""
-OF_HISTORIES = ASKING | {"grad", "requires_grad_", "retain_grad", "register_hook"}
+OF_HISTORIES = frozenset(
+    {
+        *("is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"),
+        *("grad", "requires_grad_", "retain_grad", "register_hook"),
+    }
+)
 """With these, code reads or changes what Tensors keep for their gradients."""
 
 
@@ -102,6 +106,11 @@ class Run:
             return False
         return give_up(self.world.lengths) or gives_up(self.world.loops)
 
+    def has_let_go(self, tensor: Tensor) -> bool:
+        """Whether the run has itself freed something of the history of a Tensor, by a backward."""
+        let_go = self.trace.let_go
+        return bool(let_go) and not let_go.isdisjoint(engine.left_behind([tensor]))
+
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
         self.world.take_back()
@@ -127,6 +136,7 @@ def run_traced(
     taped: bool = True,
     states: States | None = None,
     joins: bool = False,
+    as_caller: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -137,7 +147,8 @@ def run_traced(
     that run for one example after the other. With `samples` the arguments' values stand for others,
     so that nothing may depend on them; `choices` may take the outcome of
     each look. `states` are what is known of loops, and get what is
-    learned. With `joins` arms of looks may meet.
+    learned. With `joins` arms of looks may meet. Operations are recorded, with `as_caller` where
+    the caller's are.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -159,7 +170,8 @@ def run_traced(
     if not arguments.axes:  # else the function reads its defaults itself
         world.arguments = frozenset(map(id, arguments.values))
     tensors = _tensors(trace, arguments, wanted, histories)
-    enabled = True if wanted else grad_mode_of(function)
+    enabled = bool(wanted) or not as_caller or STATE.grad_enabled
+    world.mode_is_own = not wanted and enabled is not STATE.grad_enabled
     values, borrowed = iter(tensors), Borrowed()
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     lists = _lists(world, arguments, tensors)
@@ -170,6 +182,7 @@ def run_traced(
     world.in_other_form = not samples and (bool(lists) or stands_twice(arguments.values))
     inputs = [tensor._traced[1] for tensor in tensors]
     given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    world.given = tuple(given)
     for value, tensor in zip(given, tensors, strict=True):
         world.stands_for(tensor, value)
     before = STATE.update(
@@ -187,6 +200,8 @@ def run_traced(
             _refuse_lanes(trace, itself)
             if trace.unprogrammed is not None:
                 raise trace.unprogrammed
+            if world.asked_mode and world.mode_is_own:
+                raise AsksMode
             if STATE.grad_enabled is not enabled:
                 raise Unprogrammed("leaves the recording of gradients switched", "")
             if world.joins is not None:
@@ -343,8 +358,7 @@ def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: Worl
     for store in stores:
         if store.kind == "contents" and isinstance(store.holder, Tensor):
             _refuse_written(store, world)
-    live = [tensor for tensor in tensors if not engine.is_let_go(tensor)]
-    for node in [node for node in engine.gather(live) if node.traced is not None]:
+    for node in [node for node in engine.left_behind(tensors) if node.traced is not None]:
         for extras in (node.more or {}).values():
             if "retain" in extras and (kept := extras["retain"]()) is not None:
                 raise Unprogrammed("keeps a gradient (retain_grad)", _place_of(kept))
@@ -374,11 +388,6 @@ def _refuse_lanes(trace: Trace, returned: Any) -> None:
     for leaf in flatten(returned)[0] if trace.lanes else ():
         if isinstance(leaf, Tensor):
             trace.lift(leaf, NOWHERE)
-
-
-def grad_mode_of(function: Callable[..., Any]) -> bool:
-    """Whether a traced run records: as its caller does where the function may ask, else it does."""
-    return STATE.grad_enabled or not reads_names(function, ASKING)
 
 
 def reads_names(function: Callable[..., Any], wanted: Collection[str]) -> bool:

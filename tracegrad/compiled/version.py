@@ -22,7 +22,7 @@ from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
-from tracegrad.autograd.engine import is_let_go
+from tracegrad.autograd.derived_inputs import DerivedInputs
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
@@ -53,6 +53,7 @@ from tracegrad.tracing.outputs import (
     zero_dimensional,
 )
 from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
+from tracegrad.tracing.restarts import AsksMode
 from tracegrad.user_code.lines_without_ops import ended
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
@@ -99,6 +100,7 @@ class Version:
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
+    derived: DerivedInputs | None = None  # of which it takes derivatives itself, if of any
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these
     any_order: bool = False  # a call that it was made for had matrices in another order
@@ -275,6 +277,8 @@ class Version:
         start = len(leaves) - len(self.captured)
         if not all([captured.stands for captured in self.captured]):
             return False
+        if not self.derives_alike():
+            return False
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
         axes = self.axes_in_order
@@ -289,6 +293,13 @@ class Version:
                 return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def derives_alike(self) -> bool:
+        """Whether derivatives that it takes itself are as they were, by what stands outside."""
+        if self.derived is None:
+            return True
+        start = len(self.traced.inputs) - len(self.captured)
+        return self.derived.stand([None] * start + [c.now() for c in self.captured], start)
 
     def source_for(self, arguments: Arguments) -> Source:
         """The source that runs for arguments of this version's key."""
@@ -476,13 +487,15 @@ def traced_run(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
         *(numbers, counters, renewed, one_by_one, ways is not None, choices),
     )
-    taped = False
+    taped = as_caller = False
     joins = transform.kind not in APART and ways is None
     while True:
         try:
-            made = run(taped=taped, states=states, joins=joins)
+            made = run(taped=taped, states=states, joins=joins, as_caller=as_caller)
         except Taped:
             taped = True
+        except AsksMode:
+            as_caller = True
         except Learned:
             continue
         else:
@@ -547,7 +560,7 @@ def end_of(
         [
             place
             for leaf, place in leaves
-            if isinstance(place, int) and type(leaf) is Tensor and is_let_go(leaf)
+            if isinstance(place, int) and type(leaf) is Tensor and run.has_let_go(leaf)
         ]
     )
     arrays = zero_dimensional(leaves)
@@ -634,6 +647,7 @@ def make_version(
         check=check,
         results=results,
         built=built,
+        derived=DerivedInputs.of(run.world.derived, forward.inputs),
         raises_as_math=run.trace.raises_as_math
         or (replaces is not None and replaces.raises_as_math),
         mode=mode,

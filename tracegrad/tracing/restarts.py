@@ -58,6 +58,10 @@ class AsGiven(BaseException):
     """
 
 
+class AsksMode(BaseException):
+    """A run records, its caller does not, and the function asks: it is run as its caller is."""
+
+
 Place: TypeAlias = "tuple[Any, Hashable]"
 
 

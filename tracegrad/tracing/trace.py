@@ -166,6 +166,7 @@ class Trace:
         self.one_by_one: OneByOne | None = None  # that was raised
         self.handed: list[tuple[ref[np.ndarray], Any, str]] = []  # to C code: array, base, line
         self.unprogrammed: Unprogrammed | None = None  # that was raised
+        self.let_go: set[Any] = set()  # nodes of the tape that a backward in the run has freed
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -360,11 +361,13 @@ class Trace:
     def traced(self, x: Any) -> Any:
         """What an operand is here that was just recorded; None for a number.
 
-        A tape keeps a copy of an array of NumPy's, which the trace does not know.
+        A tape keeps the array alone, and a copy of one of NumPy's, which the trace does not know.
         """
-        if type(x) is np.ndarray:
+        traced = getattr(x, "_traced", None)
+        known = traced is not None and traced[0] is self
+        if not known and type(getattr(x, "_array", x)) is np.ndarray:
             return self, self.capture(x)
-        return getattr(x, "_traced", None)
+        return traced
 
     def finish(self) -> None:
         """The run is over."""
@@ -700,12 +703,15 @@ class Trace:
         """The program is for inputs of so many axes or more that are in C order."""
         self.ordered = min(axes, self.ordered or axes)
 
-    def derives(self) -> None:
-        """The function takes a derivative of what it has computed."""
-        if self.world is not None and self.world.loops is not None:
-            self.world.loops.derives()
-        if self.world is not None and self.world.joins is not None:
-            self.world.joins.derives()
+    def asks_mode(self) -> None:
+        """What the function does depends on whether operations are recorded."""
+        if self.world is not None:
+            self.world.asks_mode()
+
+    def derives(self, nodes: Sequence[Any], wanted: Sequence[Any]) -> None:
+        """The function takes a derivative of what it has computed, by keys of the tape."""
+        if self.world is not None:
+            self.world.derives(nodes, wanted)
 
     def adds_gradients(self) -> None:
         """The function goes back to leaves of its own, whose gradients change."""

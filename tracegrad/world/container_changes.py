@@ -17,7 +17,7 @@ import numpy as np
 
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.callable_names import text_of_key
-from tracegrad.world.effects import NoForm, frozen, prints_plainly, shown
+from tracegrad.world.effects import NoForm, as_printed, frozen, prints_plainly
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, PLAIN, PRESENT, place_of
 from tracegrad.world.native_reads import contents, guard_length, items_alone
 from tracegrad.world.tensor_places import ITEM as PLACE
@@ -304,7 +304,7 @@ def print_values(world: World, operation: Any, operands: Operands, keywords: Key
             raise NoForm("an object")
     except NoForm:
         world.effect("print()")
-        print(*map(shown, operands), **keywords)
+        print(*[as_printed(world, x) for x in operands], **keywords)
         return
     world.guard(CALLED, prints_plainly, (), True, "what sys.stdout is")
     world.does(print, *values, text="print()", **keywords)

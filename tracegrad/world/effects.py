@@ -489,6 +489,20 @@ def frozen(world: Any, x: Any) -> Any:
     raise NoForm(f"a {kind.__name__}")
 
 
+def as_printed(world: Any, x: Any) -> Any:
+    """A value of the run as Python prints it: a Tensor of the caller's is one, with its history."""
+    if type(x) is Tensor and not world.is_array_to_caller(x):
+        original = world.original(x)
+        if original is not x or x._traced is None:
+            return original
+        tensor = wrap(x._array)
+        tensor._node = x._node
+        return tensor
+    if type(x) is dict:
+        return {key: as_printed(world, item) for key, item in x.items()}
+    return type(x)([as_printed(world, y) for y in x]) if type(x) in (list, tuple) else shown(x)
+
+
 def shown(x: Any) -> Any:
     """A value of the run as what is printed: arrays for Tensors that stand for them."""
     if type(x) is Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import BuiltinFunctionType, CellType, MethodType
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.autograd.derived_inputs import note_derivative
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.restarts import AsGiven
+from tracegrad.tracing.restarts import AsGiven, AsksMode
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
@@ -183,6 +184,16 @@ class Told(Outcome):
     def asks_mode(self) -> None:
         """The function asks whether operations are recorded."""
         self.asked_mode = True
+        if self.mode_is_own:
+            raise AsksMode
+
+    def derives(self, nodes: Sequence[Any], wanted: Sequence[Any]) -> None:
+        """The function takes a derivative of what it has computed, by keys of the tape."""
+        if self.loops is not None:
+            self.loops.derives()
+        if self.joins is not None:
+            self.joins.derives()
+        note_derivative(self, nodes, wanted)
 
     def reads(self, array: Any) -> None:
         """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""

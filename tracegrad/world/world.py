@@ -13,7 +13,7 @@ import operator
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracegrad import config, machine
+from tracegrad.autograd.derived_inputs import Derivative
 from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
@@ -108,6 +109,7 @@ class World(Variables, Sequences, Classes):
         self.special = native_tables.SPECIAL  # methods that who is given an object may call
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
+        self.given: Sequence[Any] = ()  # the traced arguments, as the caller gave them
         self.arguments: Collection[int] = ()  # of the traced function, defaults too, by id
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
@@ -115,6 +117,9 @@ class World(Variables, Sequences, Classes):
         self.contents: list[Any] = []  # arrays whose numbers were read unseen
         self.shown: list[Tensor] = []  # Tensors whose shapes were
         self.asked_mode = False  # the function asked whether operations are recorded
+        self.mode_is_own = False  # the run records, and its caller does not
+        self.derived: dict[Any, Derivative] | None = None  # by which Tensors the function takes
+        # derivatives; None where it takes none
         self.identities = False  # the function asked whether two arrays are one
         self._helpers: dict[Any, Any] = {}  # under caches, with keywords that they were called with
         self._in_tuples: set[int] = set()  # ids of what tuples hold
@@ -667,6 +672,8 @@ class World(Variables, Sequences, Classes):
         self._in_tuples |= before._in_tuples
         self.identities |= before.identities
         self.asked_mode |= before.asked_mode
+        if before.derived is not None:
+            self.derived = {**before.derived, **(self.derived or {})}
         self._holding = None
         for array in before.contents:
             self.reads(array)
