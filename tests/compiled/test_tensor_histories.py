@@ -971,3 +971,38 @@ def test_prints_show_the_callers_tensors(capsys):
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
     assert texts[0].startswith("y; tensor([1., 4.], grad_fn=<MulBackward0>); tensor([1., 2.], req")
+
+
+def dropped(x, w):
+    return (tg.nn.dropout(tg.tanh(tg.nn.dropout(x * w, 0.5) * w), 0.3) * x).sum()
+
+
+def reparametrized(x, w):
+    return (x * w + tg.exp(w) * tg.randn(2)).sum() * tg.rand(())
+
+
+def permuted_by_a_value(x, w):
+    y = x * w * tg.rand(2)
+    return (y[tg.randperm(2)] * tg.tensor([1.0, 3.0])).sum() if y.sum() > 1.0 else y.sum()
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("program", [dropped, reparametrized, permuted_by_a_value])
+def test_random_draws_are_compiled_with_histories(program, twice):
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    made, seen = tg.compile(lambda x: program(x, w)), []
+    for call in (lambda x: program(x, w)), made:
+        tg.manual_seed(5)
+        for k in range(8):
+            w.grad = None
+            loss = call(tg.tensor([0.5 + k, 2.0]))
+            if twice:
+                (g,) = tg.autograd.grad(loss, w, create_graph=True)
+                loss = loss + (g**2).sum()
+            tg.rand(3)  # another draw before the backward
+            loss.backward()
+            seen.append([shown(loss), shown(w.grad), shown(tg.rand(1))])
+    for one, other in zip(seen[:8], seen[8:], strict=True):
+        np.testing.assert_allclose(other[1], one[1], 1e-12)
+        assert_same_bits([other[0], other[2]], [one[0], one[2]])
+    assert made.cache_info().hits >= 5

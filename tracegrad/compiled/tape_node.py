@@ -36,6 +36,7 @@ from tracegrad.execution.graph_interpreter import concrete, lengths, lengths_of,
 from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
+from tracegrad.ops.random_draws import drawn
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign, kept, note
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_stamp, record, slim
@@ -120,9 +121,16 @@ class Way:
         self._enter(joint, apart.forward, every, cts, self.targets, apart.absent)
 
     def keeps(self, reads: Sequence[Value]) -> None:
-        """Has calls keep what the way back reads."""
-        self.residuals = tuple([v for v in reads if v not in self.path.inputs])
+        """Has calls keep what the way back reads, and what was drawn: no replay draws it again."""
+        made = [v for v in reads if v not in self.path.inputs]
+        self.residuals = tuple(dict.fromkeys([*made, *self._drawn]))
         self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in reads)
+
+    @property
+    def _drawn(self) -> list[Value]:
+        """The random numbers of straight code."""
+        calls = (node for node in walk(self.path.nodes) if isinstance(node, Call))
+        return [call.results[0] for call in calls if call.op is drawn]
 
     @cached_property
     def inner(self) -> frozenset[int]:
@@ -171,6 +179,8 @@ class Way:
                         values[result] = value if result.type.weak else strong(value)
                     case Call(op, results=results) if Trait.UNSET in op.traits:
                         values.update(dict.fromkeys(results))
+                    case Call(op, results=(result,)) if op is drawn:
+                        values[result] = wrap(residuals[result])
                     case Call(op, operands, attributes, results):
                         read_now = {name: concrete(v, known, self.path) for name, v in attributes}
                         out = apply(op, [values[v] for v in operands], read_now)
@@ -452,7 +462,7 @@ class Recorded:
         if self.version.takes_leaves:
             pairs = zip(self.forward.inputs, arrays[:start], strict=False)
             values = [_as_typed(x, value) for value, x in pairs]
-        run = self.version.raising(self.program.run)
+        run = self.version.guarded(self.program.run)
         found = run(*values, **dict(zip(captures, arrays[start:], strict=True)))
         return self.finish(found, inputs)
 
@@ -519,8 +529,10 @@ def why_not_recorded(version: Version) -> str:
             return "it registers a hook"
         if node.op.opaque:  # type: ignore[attr-defined]
             return "it calls Python that is not part of the program"
+        if node.op is drawn and version.target == "numpy" and not tree.joined:
+            continue
         if Trait.EFFECT in node.op.traits:  # type: ignore[attr-defined]
-            return "it does more than compute"
+            return "it draws random numbers, for JAX or in arms of an if that meet"
     return ""
 
 
@@ -530,7 +542,7 @@ class Quick:
     def __init__(self, made: Recorded, arguments: Arguments, given: int) -> None:
         self.made = made
         self.version = made.version
-        run = made.version.raising(made.program.run)
+        run = made.version.guarded(made.program.run)
         self.run = entry(made.version, arguments.values, given, run, made.guards)
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]

@@ -243,7 +243,7 @@ class Version:
     @property
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
-        return self._guarded(self._function)
+        return self.guarded(self._function)
 
     @property
     def watched_run(self) -> Callable[..., Any]:
@@ -251,7 +251,7 @@ class Version:
         function = self._function
         if STATE.observer is not None:
             function = profiled(self.program.source, function)
-        run = self._guarded(function)
+        run = self.guarded(function)
         return checked(run, self.program.graph) if checking() else run
 
     @property
@@ -260,7 +260,8 @@ class Version:
         looks = self.target == "jax" and self.checked
         return run.checked if looks else run  # type: ignore[attr-defined]
 
-    def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program that draws nothing, and raises as `math` does, where the function runs again."""
         return giving_back(self.raising(run), sources_of(self.program.graph))
 
     def raising(self, run: Callable[..., Any]) -> Callable[..., Any]:
