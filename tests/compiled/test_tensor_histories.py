@@ -1006,3 +1006,28 @@ def test_random_draws_are_compiled_with_histories(program, twice):
         np.testing.assert_allclose(other[1], one[1], 1e-12)
         assert_same_bits([other[0], other[2]], [one[0], one[2]])
     assert made.cache_info().hits >= 5
+
+
+def score_of_a_path(a, y):
+    return sum(a[y[t - 1], y[t]] for t in range(1, len(y))) + a[y[0], 1]
+
+
+def element_is_written_through(a, y):
+    b = a * 2.0
+    f, g = b[y[0], y[1]], b[0, 1]
+    f.mul_(3.0)
+    b[1, 1] = f * 2.0
+    return b.sum() * g + f
+
+
+@pytest.mark.parametrize("program", [score_of_a_path, element_is_written_through])
+def test_elements_by_ints_of_a_tensor_are_compiled(program):
+    a, made, seen = tg.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True), None, []
+    for call in program, (made := tg.compile(program)):
+        for k in range(8):
+            a.grad = None
+            loss = call(a, tg.tensor(np.random.default_rng(k).integers(0, 3, 5)))
+            loss.backward()
+            seen.append([shown(loss), shown(a.grad)])
+    assert_same_bits(seen[:8], seen[8:])
+    assert made.cache_info()[:4] == (7, 1, 1, 1)

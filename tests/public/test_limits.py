@@ -576,6 +576,36 @@ def is_traced():
         sys.settrace(before)
 
 
+@eager("is called with Tensors, and prints one", "reads or changes print()")
+def prints_a_tensor():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+    @tg.compile
+    def f(x):
+        loss = (x * w).sum()
+        print("loss", loss)
+        return loss
+
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for _ in range(4):
+            f(tg.tensor([3.0, 4.0]))
+    assert printed.getvalue() == "loss tensor(11., grad_fn=<SumBackward0>)\n" * 4
+
+
+@eager("is called with Tensors, and takes a derivative", "that a hook of the caller's sees")
+def derives_by_what_has_a_hook():
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda g: g * 10.0)
+
+    @tg.compile
+    def f(x):
+        (g,) = tg.autograd.grad((x * w).sum(), w)
+        return (g * w).sum()
+
+    for _ in range(3):
+        assert f(tg.tensor([3.0, 4.0])).item() == 110.0
+
+
 @eager("is called with Tensors, and asks of their histories", "keeps a gradient (retain_grad)")
 def keeps_a_gradient_within():
     w, kept = tg.tensor([1.0, 2.0], requires_grad=True), []

@@ -414,7 +414,11 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     if is_array and getattr(part, "_view", None) is not None and _is_by_array(key):
         return apart_from(part)  # type: ignore[no-any-return]
     if part._traced is not None:
-        if is_element:
+        items = key if type(key) is tuple else (key,)
+        if is_element and any([type(x) is Tensor for x in items]):  # whose numbers nobody looks at
+            arrays, at = normalize(tensor, key)
+            register((part,), tensor, gather, arrays, at)
+        elif is_element:
             _look_at_element(part, tensor, key)
         return part
     if type(node) is Node and node.op is SET and part._node is not None:
