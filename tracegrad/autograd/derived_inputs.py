@@ -69,7 +69,7 @@ def _by_caller(
         value = node.traced[1][index][1]
         given = value in inputs
         return (Derivative(value, None), node.parents[0]) if given else None
-    read = engine.Tape(nodes).met.get(key, ())
+    read = engine.Tape(nodes).met.get(key, set())
     if len(read) != 1:
         world.ends_run("takes a derivative by a Tensor from outside that it does not use by itself")
     ((_, value),) = read

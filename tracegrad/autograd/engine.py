@@ -148,7 +148,9 @@ class Tape:
         """The values of a trace that ops in it read for what older nodes have made."""
         found: dict[Any, set[Any]] = {}
         for node in self.nodes:
-            for parent, traced in zip(node.parents, node.traced[0] if node.traced else (), strict=False):
+            if not node.traced:
+                continue
+            for parent, traced in zip(node.parents, node.traced[0], strict=True):
                 above = node_of(parent)
                 if above is not None and not above.traced and traced is not None:
                     found.setdefault(key_of_parent(parent), set()).add(traced)

@@ -261,7 +261,7 @@ class Version:
         return run.checked if looks else run  # type: ignore[attr-defined]
 
     def guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """A program that draws nothing, and raises as `math` does, where the function runs again."""
+        """A program that has drawn nothing where the function is to run again."""
         return giving_back(self.raising(run), sources_of(self.program.graph))
 
     def raising(self, run: Callable[..., Any]) -> Callable[..., Any]:
