@@ -408,7 +408,7 @@ class _Run:
         if self.create_graph and x.requires_grad:
             same: Tensor = alias(x)
             return same
-        leaf = wrap(x._array, x._traced)
+        leaf = wrap(x._array, x._traced if STATE.trace is None else STATE.trace.traced(x))
         leaf._node = LEAF
         return leaf
 

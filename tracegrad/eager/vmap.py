@@ -71,7 +71,7 @@ def _as_it_is(x: Any) -> Any:
     """
     if type(x) is not Tensor or x._node is LEAF:
         return x
-    now = wrap(x._array, x._traced)
+    now = wrap(x._array, STATE.trace.traced(x))
     now._node = x._node
     return now
 

@@ -25,6 +25,7 @@ from tracegrad.ops.shape.indexing import element, gather, getitem_basic, set_at
 from tracegrad.ops.shape.memory_order import in_rows, lying_like
 from tracegrad.ops.shape.reshaping import reshape_to
 from tracegrad.ops.shape.sliding_windows import windows
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.values.dispatch import shape_of
 
@@ -104,7 +105,10 @@ def _kept(other: Any) -> Any:
     if not hasattr(other, "_array"):
         return np.array(other) if isinstance(other, np.ndarray) else other
     held = other._array if other._traced is not None else np.array(other._array)
-    return _stand_in(other, held, None)
+    made = _stand_in(other, held, None)
+    if STATE.trace is not None:
+        made._traced = STATE.trace.traced(other)
+    return made
 
 
 def _stand_in(tensor: Any, array: Any, node: Any) -> Any:
