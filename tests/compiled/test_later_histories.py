@@ -36,6 +36,15 @@ class State:
 
         return step
 
+    def read(self, k: float) -> Step:
+        """The same, without the backward."""
+
+        def step(f):
+            self.w = self.base * k
+            return shown(f(tg.tensor([1.0, 0.2])))
+
+        return step
+
 
 def shown(x: Any) -> Any:
     return x.detach().numpy().copy() if isinstance(x, tg.Tensor) else x
@@ -335,6 +344,70 @@ def graph_of_a_weight_in_a_derivative_is_freed(held):
     return by_a_leaf_of_its_own(held), [held.anew(2.0), held.anew(3.0), freed, held.anew(4.0)]
 
 
+@session(compiled=True)
+def requirement_of_a_result_is_asked(held):
+    def step(k, required):
+        def call(f):
+            held.w = tg.tensor([k, 1.0], requires_grad=required)
+            return shown(f(tg.tensor([1.0, 0.2])))
+
+        return call
+
+    def f(x):
+        y = x * held.w
+        return y.sum() * (2.0 if y.requires_grad else 3.0)
+
+    return f, [step(1.0, True), step(2.0, True), step(3.0, False), step(4.0, True)]
+
+
+@session(compiled=True)
+def number_with_a_history(held):
+    def step(k):
+        def call(f):
+            held.w = (held.base * k).sum()
+            return backed(f(tg.tensor([1.0, 0.2])), held.base)
+
+        return call
+
+    return lambda x: tg.tanh(x * held.w).sum(), [step(k) for k in (1.0, 2.0, 3.0)]
+
+
+@session(compiled=True)
+def all_at_once_with_a_weight_that_is_made_anew(held):
+    def f(x):
+        within = tg.vmap(lambda a: tg.grad(lambda c: (c * c * held.w).sum())(a * held.w).sum())
+        return within(x).sum() + tg.vmap(lambda a: (a * held.w).sum())(x).sum()
+
+    return f, [held.read(k) for k in (1.0, 2.0, 3.0)]
+
+
+@session(compiled=True)
+def hessian_products_by_a_weight_that_is_made_anew(held):
+    def f(x):
+        return tg.autograd.functional.hvp(lambda c: (c**3 * x).sum(), held.w, held.w)[1].sum()
+
+    return f, [held.read(k) for k in (1.0, 2.0, 3.0)]
+
+
+@session(compiled=True)
+def view_by_an_int_from_outside(held):
+    def step(k):
+        def call(f):
+            held.w = tg.tensor(k)
+            return shown(f(tg.tensor([1.0, 0.2], requires_grad=True)))
+
+        return call
+
+    def f(x):
+        rows = tg.outer(x, x)
+        row, element = rows[held.w], rows[held.w, 1]
+        row.mul_(2.0)
+        element.add_(1.0)
+        return (rows * tg.tensor([[1.0, 2.0], [3.0, 4.0]])).sum()
+
+    return f, [step(k) for k in (1, 1, 0, 1, 0)]
+
+
 @pytest.mark.parametrize("name", SESSIONS)
 def test_later_calls_find_other_histories(name):
     make, compiled = SESSIONS[name]
@@ -431,3 +504,22 @@ def test_elements_by_ints_of_a_tensor_are_compiled(program):
             seen.append([shown(loss), shown(a.grad)])
     assert_same_bits(seen[:8], seen[8:])
     assert made.cache_info()[:4] == (7, 1, 1, 1)
+
+
+def texts(x, w):
+    y = x * w
+    print(y, x, w)
+    return y.sum() * len(repr(y)) + len(str(x))
+
+
+@pytest.mark.parametrize("recorded", [(0, 0, 0, 0), (1, 1, 1, 0, 0, 1), (0, 1, 0, 1)])
+def test_texts_of_tensors_are_those_of_the_callers_mode(recorded, capsys):
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    for call in (lambda x: texts(x, w)), tg.compile(lambda x: texts(x, w)):
+        for k, enabled in enumerate(recorded):
+            with warnings.catch_warnings(), tg.set_grad_enabled(bool(enabled)):
+                warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+                value = call(tg.tensor([1.0 + k, 2.0], requires_grad=True))
+            seen.append((shown(value), capsys.readouterr().out))
+    assert_same_bits(seen[: len(recorded)], seen[len(recorded) :])

@@ -132,9 +132,9 @@ def entry_body(
     if version.grad_enabled is not None:
         names["STATE"] = STATE
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
-    if version.derived is not None:
-        names["derives_alike"] = version.derives_alike
-        conditions.append("derives_alike()")
+    if version.assumed is not None:
+        names["histories_stand"] = version.histories_stand
+        conditions.append("histories_stand()")
     if inlined is None:
         conditions.append("unchanged()")
     lines += [*_unless(conditions), *(inlined or ())]

@@ -562,7 +562,7 @@ class Quick:
         wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if wanted != made.wanted:
             return MISS
-        if self.version.derived is not None and not self.version.derived.stand(inputs):
+        if self.version.assumed is not None and not self.version.assumed.stand(inputs):
             return MISS
         try:
             found = self.run(args)
@@ -594,7 +594,7 @@ def call_recorded(
     """
     inputs = [*inputs, *(captured.given() for captured in version.captured)]
     wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
-    if version.derived is not None and not version.derived.stand(inputs):
+    if version.assumed is not None and not version.assumed.stand(inputs):
         raise NotRecorded
     if not any(wanted):
         result = version.call(arguments, inputs)

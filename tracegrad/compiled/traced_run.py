@@ -61,8 +61,11 @@ from tracegrad.world.native_reads import guard_returned
 RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode)
 """What ends a run that is made again in another way."""
 
+SHOWING = frozenset({"print", "repr", "str"})
+"""With these, code shows Tensors as text."""
 OF_HISTORIES = frozenset(
     {
+        *SHOWING,
         *("is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"),
         *("grad", "requires_grad_", "retain_grad", "register_hook"),
     }

@@ -22,7 +22,7 @@ from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
-from tracegrad.autograd.derived_inputs import DerivedInputs
+from tracegrad.autograd.assumed_histories import Assumed, assumed_by
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
@@ -42,6 +42,7 @@ from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.gc_pause import collected_later
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.backoff import Growth
 from tracegrad.tracing.outputs import (
@@ -100,7 +101,7 @@ class Version:
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
-    derived: DerivedInputs | None = None  # of which it takes derivatives itself, if of any
+    assumed: Assumed | None = None  # of histories, where these matter
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these
     any_order: bool = False  # a call that it was made for had matrices in another order
@@ -278,7 +279,7 @@ class Version:
         start = len(leaves) - len(self.captured)
         if not all([captured.stands for captured in self.captured]):
             return False
-        if not self.derives_alike():
+        if not self.histories_stand():
             return False
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
@@ -295,12 +296,9 @@ class Version:
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
-    def derives_alike(self) -> bool:
-        """Whether derivatives that it takes itself are as they were, by what stands outside."""
-        if self.derived is None:
-            return True
-        start = len(self.traced.inputs) - len(self.captured)
-        return self.derived.stand([None] * start + [c.now() for c in self.captured], start)
+    def histories_stand(self) -> bool:
+        """Whether histories of what stands outside are as it assumes."""
+        return self.assumed is None or self.assumed.stand_outside([c.now() for c in self.captured])
 
     def source_for(self, arguments: Arguments) -> Source:
         """The source that runs for arguments of this version's key."""
@@ -408,7 +406,7 @@ class Captured:
         """What that holds; `placed` on a device, where it is one that the function makes."""
         if self.placed:
             return self.on_device if placed else self.holder
-        return plain(memory(self.given()))
+        return plain(memory(self.given()) if self.ndim else bare_memory(self.given()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""
@@ -451,6 +449,9 @@ class Captured:
         if self.brought:
             names["numbers_of_jax"] = numbers_of_jax
             return f"numbers_of_jax({read})"
+        if isinstance(self.holder, Tensor) and not self.ndim:  # it may hold a number by now
+            names["bare_memory"] = bare_memory
+            return f"bare_memory({read})"
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
@@ -648,7 +649,7 @@ def make_version(
         check=check,
         results=results,
         built=built,
-        derived=DerivedInputs.of(run.world.derived, forward.inputs),
+        assumed=assumed_by(run.world, forward.inputs, holders),
         raises_as_math=run.trace.raises_as_math
         or (replaces is not None and replaces.raises_as_math),
         mode=mode,

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.runtime.thread_state import STATE
+
 PRECISION = 4
 THRESHOLD = 1000  # elements: more are abbreviated
 EDGE = 3  # elements shown at both ends of an abbreviated axis
@@ -42,6 +44,9 @@ def _options(tensor: Any, array: np.ndarray, default_dtypes: Sequence[np.dtype])
     usual = array.dtype == default_dtypes[0] if not array.size else array.dtype in default_dtypes
     if not usual:
         options.append(f"dtype={array.dtype}")
+    if STATE.machine is not None:  # a Tensor for an argument is that to the function's caller
+        given = STATE.machine.world.original(tensor)
+        tensor = given if hasattr(given, "grad_fn") else tensor
     node = tensor.grad_fn
     if node is not None:
         options.append(f"grad_fn=<{node.name()}>")

@@ -20,7 +20,7 @@ from tracegrad.compiled.tape_node import (
     settle,
     untraced,
 )
-from tracegrad.compiled.traced_run import OF_HISTORIES, asks_class, code_of, reads_names
+from tracegrad.compiled.traced_run import OF_HISTORIES, SHOWING, asks_class, code_of, reads_names
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached
@@ -88,8 +88,7 @@ class TensorCalls:
         asks = STATE.grad_enabled and not there  # whether the function reads a history
         if recorded or (asks and (self._stays_eager or may_record)):
             return self._with_history(args, kwargs, recorded)
-        unrecorded = not STATE.grad_enabled and any(t.requires_grad for t in tensors)
-        if unrecorded and reads_names(self._function, OF_HISTORIES):  # of which arrays have none
+        if not STATE.grad_enabled and not there and self._needs_tensors(tensors):
             return self._with_history(args, kwargs, recorded)
         if there:
             arguments = self._bind(args, kwargs)
@@ -129,6 +128,16 @@ class TensorCalls:
         keeps = any(version.keeps or version.written for version in every)
         plain = not (recorded or asks or keeps) and every
         return not plain or any(isinstance(h, Tensor) for h in holders)
+
+    def _needs_tensors(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether a call where nothing is recorded is not one on arrays: those have no histories.
+
+        Nor has their text any word of these.
+        """
+        if self._stays_eager and not self._transform.differentiates:
+            return True
+        required = any([tensor.requires_grad for tensor in tensors])
+        return reads_names(self._function, OF_HISTORIES if required else SHOWING)
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
         """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.derived_inputs import note_derivative
+from tracegrad.autograd.assumed_histories import note_derivative
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import AsGiven, AsksMode

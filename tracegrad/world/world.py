@@ -29,8 +29,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.autograd.derived_inputs import Derivative
+from tracegrad.autograd.assumed_histories import Derivative
 from tracegrad.errors import ConversionError
+from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.prng_keys import Key
@@ -141,6 +142,8 @@ class World(Variables, Sequences, Classes):
         if id(value) not in self._sources:
             self._sources[id(value)] = (value, text)
             if kind is Tensor and self.trace is not None and value._traced is None:
+                if value._node is not None:  # a number with a history is an input
+                    bare_memory(value)
                 self._tensors[id(value)] = (value, value._array, value._node)
             if kind is tuple:
                 self._in_tuples.update(map(id, value))

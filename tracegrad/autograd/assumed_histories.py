@@ -1,8 +1,9 @@
-"""Of which inputs a version takes derivatives itself, and what it assumes of their histories.
+"""What a version assumes of the histories of its inputs: it takes derivatives itself, or asks.
 
 ``tg.autograd.grad(loss, w)`` in a compiled function is a part of the program. What the caller adds
-to it is not: hooks of `w`, other inputs that the caller has made of `w`, and graphs that a backward
-has freed, of which no derivative can be taken. Each call asks.
+to it is not: hooks of `w`, other inputs that the caller has made of `w`, graphs that a backward has
+freed. Nor is whether inputs require grad, where the function asks that of what it computes
+(``y.requires_grad``). Each call asks.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def note_derivative(world: Any, nodes: Sequence[Node], wanted: Sequence[Any]) ->
             world.ends_run("takes a derivative that a hook of the caller's sees")
         world.derived.setdefault(derivative.value or key, derivative)
     captured = world.trace.captured.values()
-    known = DerivedInputs.of(world.derived, [*world.trace.inputs, *(v for _, v in captured)])
-    if known and not known.stand([*world.given, *(holder for holder, _ in captured)]):
+    known = Assumed.of(world.derived, [*world.trace.inputs, *(v for _, v in captured)])
+    if not known.stand([*world.given, *(holder for holder, _ in captured)]):
         does = "takes a derivative by a Tensor of which its caller has made another one"
         world.ends_run(does)
     reached = set(wanted)
@@ -77,33 +78,45 @@ def _by_caller(
 
 
 @dataclass(frozen=True)
-class DerivedInputs:
-    """By which inputs derivatives are taken: their places, and Tensors that no op reads."""
+class Assumed:
+    """By which inputs derivatives are taken, and which require grad."""
 
+    count: int  # of inputs
     places: tuple[int, ...]
-    unread: tuple[Tensor, ...]
+    unread: tuple[Tensor, ...]  # by these as well, which no op reads
+    derives: bool  # whether any derivative is taken
+    required: tuple[bool, ...] = ()  # which of the last inputs require grad, if that matters
 
     @staticmethod
     def of(
-        derived: Mapping[Any, Derivative] | None, inputs: Sequence[Value]
-    ) -> DerivedInputs | None:
-        """Those of a run, of a program with these inputs; None where it takes no derivatives."""
+        derived: Mapping[Any, Derivative] | None,
+        inputs: Sequence[Value],
+        required: Sequence[bool] = (),
+    ) -> Assumed:
+        """That of a run which took these derivatives, of a program with these inputs."""
         if derived is None:
-            return None
+            return Assumed(len(inputs), (), (), False, tuple(required))
         at = {value: i for i, value in enumerate(inputs)}
         read = [d for d in derived.values() if d.value in at]
         unread = [d.held for d in derived.values() if d.value not in at and d.held is not None]
         places = tuple([at[d.value] for d in read if d.value is not None])
-        return DerivedInputs(places, tuple(unread))
+        return Assumed(len(inputs), places, tuple(unread), True, tuple(required))
+
+    def stand_outside(self, captured: Sequence[Any]) -> bool:
+        """Whether it is so of the last inputs, those from outside."""
+        others = self.count - len(captured)
+        return self.stand([*[None] * others, *captured], others)
 
     def stand(self, inputs: Sequence[Any], but: int = 0) -> bool:
-        """Whether the program's derivatives are those by these inputs, Tensors as given.
-
-        The first few, `but`, are not known.
-        """
+        """Whether it is so of these inputs as given; the first few, `but`, are not known."""
+        last = inputs[len(inputs) - len(self.required) :]
+        if self.required != tuple(map(requires_grad, last)):
+            return False
+        if not self.derives:
+            return True
         asked = [inputs[i] for i in self.places if i >= but]
         asked += self.unread
-        if not all([isinstance(x, Tensor) and x.requires_grad for x in asked]):
+        if not all(map(requires_grad, asked)):
             return False
         if any([is_watched(made_by(x)) for x in asked]):
             return False
@@ -116,6 +129,18 @@ class DerivedInputs:
             if (engine.key_of(x) in keys and i not in self.places) or may_depend_on(x, keys):
                 return False
         return True
+
+
+def assumed_by(world: Any, inputs: Sequence[Value], holders: Sequence[Any]) -> Assumed | None:
+    """What a run assumes of the histories of inputs, the last of them `holders`, if they matter."""
+    required = [requires_grad(holder) for holder in holders] if world.asked_mode else []
+    made = Assumed.of(world.derived, inputs, required)
+    return made if made.derives or required else None
+
+
+def requires_grad(x: Any) -> bool:
+    """Whether an input is a Tensor with history."""
+    return isinstance(x, Tensor) and x.requires_grad
 
 
 def is_watched(made: Any) -> bool:
