@@ -29,7 +29,7 @@ from tracegrad.ops.special_cotangents import Masked, Negated, Replaced
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.hooks import hook_name
-from tracegrad.tape.own_leaves import refuse_others
+from tracegrad.tape.own_leaves import ask_mode, refuse_others
 from tracegrad.tape.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.coercion import array_for
@@ -493,8 +493,7 @@ def backward(
     tensor: Tensor, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
 ) -> None:
     """`Tensor.backward`."""
-    if STATE.trace is not None:
-        STATE.trace.asks_mode()
+    ask_mode()
     node = tensor._node
     if node is None:
         raise GradientError(

@@ -18,6 +18,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tape.hooks import inner_result, is_inner_result
+from tracegrad.tape.own_leaves import ask_mode
 from tracegrad.tape.tape import LEAF, Node
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import FLOATING
@@ -66,7 +67,7 @@ def grad(
     >>> tg.autograd.grad(y.sum(), y)
     (tensor([1., 1.]),)
     """
-    _ask_mode()
+    ask_mode()
     results, cts = _outputs(outputs, grad_outputs)
     wanted = _tensors("inputs", inputs)
     if not wanted:
@@ -95,12 +96,6 @@ def grad(
             )
         gradients.append(value)
     return tuple(gradients)
-
-
-def _ask_mode() -> None:
-    """Nothing can be derived where nothing was recorded: a trace is told that this matters."""
-    if STATE.trace is not None:
-        STATE.trace.asks_mode()
 
 
 def _refuse_past(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
@@ -133,7 +128,7 @@ def backward(
     >>> x.grad
     tensor([3., 3.])
     """
-    _ask_mode()
+    ask_mode()
     results, cts = _outputs(tensors, grad_tensors)
     if inputs is None:
         targets = engine.leaves_of(engine.gather(results), results)

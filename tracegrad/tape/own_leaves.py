@@ -41,6 +41,13 @@ def tell_of_setting(tensor: Any, name: str) -> None:
         world.sets_in_history(tensor, name)
 
 
+def ask_mode() -> None:
+    """A function derives by the tape, of which there is none where nothing was recorded."""
+    world = None if STATE.trace is None else STATE.trace.world
+    if world is not None:
+        world.asks_mode()
+
+
 def refuse_kept_history(tensor: Any) -> None:
     """Ends a trace that writes, under ``no_grad``, to a Tensor whose history goes on unchanged.
 

@@ -703,11 +703,6 @@ class Trace:
         """The program is for inputs of so many axes or more that are in C order."""
         self.ordered = min(axes, self.ordered or axes)
 
-    def asks_mode(self) -> None:
-        """What the function does depends on whether operations are recorded."""
-        if self.world is not None:
-            self.world.asks_mode()
-
     def derives(self, nodes: Sequence[Any], wanted: Sequence[Any]) -> None:
         """The function takes a derivative of what it has computed, by keys of the tape."""
         if self.world is not None:

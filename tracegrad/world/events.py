@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.assumed_histories import note_derivative
+from tracegrad.autograd.assumed_histories import Derivative, note_derivative
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import AsGiven, AsksMode
@@ -55,6 +55,10 @@ class Told(Outcome):
     happened: int
     shown: list[Tensor]
     identities: bool
+    asked_mode = False  # the function asked whether operations are recorded
+    mode_is_own = False  # the run records, and its caller does not
+    given: Sequence[Any] = ()  # the traced arguments, as the caller gave them
+    derived: dict[Any, Derivative] | None = None  # by what the function takes derivatives, if any
     _read: dict[Any, tuple[Any, Any]]
     _place: Callable[[Any, Any], Any]
 
@@ -194,6 +198,11 @@ class Told(Outcome):
         if self.joins is not None:
             self.joins.derives()
         note_derivative(self, nodes, wanted)
+
+    def absorb_derivatives(self, before: Told) -> None:
+        """Takes over those that runs along other paths have taken."""
+        if before.derived is not None:
+            self.derived = {**before.derived, **(self.derived or {})}
 
     def reads(self, array: Any) -> None:
         """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""

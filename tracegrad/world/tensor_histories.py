@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ _OF_ARGUMENTS = frozenset({"grad", "is_leaf", "grad_fn", "requires_grad_"})
 _OF_OUTSIDE = frozenset({"requires_grad_", "register_hook", "register_post_accumulate_grad_hook"})
 """Methods that change a Tensor from outside, and no memory of it."""
 _SET = frozenset({"grad", "data", "requires_grad"})
+
+
+def give_memory(x: Tensor) -> None:
+    """Has a number with a history be an input: it is an array without axes."""
+    if x._node is not None:
+        bare_memory(x)
 
 
 def refuse_history_read(world: World, x: Tensor, name: object) -> None:

@@ -13,7 +13,7 @@ import operator
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,9 +29,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.autograd.assumed_histories import Derivative
 from tracegrad.errors import ConversionError
-from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.prng_keys import Key
@@ -75,7 +73,7 @@ from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
-from tracegrad.world.tensor_histories import refuse_history_write
+from tracegrad.world.tensor_histories import give_memory, refuse_history_write
 from tracegrad.world.tensor_places import Kept, held
 from tracegrad.world.variables import Variables
 
@@ -110,17 +108,12 @@ class World(Variables, Sequences, Classes):
         self.special = native_tables.SPECIAL  # methods that who is given an object may call
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
-        self.given: Sequence[Any] = ()  # the traced arguments, as the caller gave them
         self.arguments: Collection[int] = ()  # of the traced function, defaults too, by id
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
         self._pinned: dict[int, Any] = {}  # those of them whose identity matters
         self.contents: list[Any] = []  # arrays whose numbers were read unseen
         self.shown: list[Tensor] = []  # Tensors whose shapes were
-        self.asked_mode = False  # the function asked whether operations are recorded
-        self.mode_is_own = False  # the run records, and its caller does not
-        self.derived: dict[Any, Derivative] | None = None  # by which Tensors the function takes
-        # derivatives; None where it takes none
         self.identities = False  # the function asked whether two arrays are one
         self._helpers: dict[Any, Any] = {}  # under caches, with keywords that they were called with
         self._in_tuples: set[int] = set()  # ids of what tuples hold
@@ -142,8 +135,7 @@ class World(Variables, Sequences, Classes):
         if id(value) not in self._sources:
             self._sources[id(value)] = (value, text)
             if kind is Tensor and self.trace is not None and value._traced is None:
-                if value._node is not None:  # a number with a history is an input
-                    bare_memory(value)
+                give_memory(value)
                 self._tensors[id(value)] = (value, value._array, value._node)
             if kind is tuple:
                 self._in_tuples.update(map(id, value))
@@ -675,8 +667,7 @@ class World(Variables, Sequences, Classes):
         self._in_tuples |= before._in_tuples
         self.identities |= before.identities
         self.asked_mode |= before.asked_mode
-        if before.derived is not None:
-            self.derived = {**before.derived, **(self.derived or {})}
+        self.absorb_derivatives(before)
         self._holding = None
         for array in before.contents:
             self.reads(array)
