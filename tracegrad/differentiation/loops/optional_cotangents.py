@@ -300,7 +300,7 @@ class Telling:
 
         Once, with an ``if`` around what reads one; else once for each set of them.
         """
-        if unsure and self._may_be_written_once(facts, k, parameters, finish, unsure):
+        if unsure and self._may_be_written_once(facts, k, parameters, unsure):
             return self._one_turn(facts, k, parameters, finish, unsure)
         states = {state.intersection(unsure) for state in states}
         return self._by_state(
@@ -312,11 +312,21 @@ class Telling:
         facts: Facts,
         k: Number,
         parameters: Cotangents,
-        finish: Finish,
         unsure: Sequence[Value],
     ) -> bool:
-        """Whether nothing is added to a cotangent that may not be there."""
-        loop = facts.loop
+        """Whether nothing is added to a cotangent that may not be there, and all others are there.
+
+        What is there whenever one of two others is seems to be there or not where those are asked
+        one by one.
+        """
+        loop, complete = facts.loop, True
+        sure = [v for v in parameters if v not in unsure and v not in self.tells]
+
+        def finish(cts: Cotangents) -> Block:
+            nonlocal complete
+            complete = complete and all(v in cts for v in sure)
+            return Block(())
+
         for again, _ in facts.turns:
             given = dict(zip(loop.parameters, again.arguments, strict=True))
             counts = Counter(given[p] for p in given if p in parameters)
@@ -325,7 +335,7 @@ class Telling:
                 return False
         try:
             with self._dry():
-                self._one_turn(facts, k, parameters, lambda cts: Block(()), unsure)
+                self._one_turn(facts, k, parameters, finish, unsure)
         except Unrollable:
             return False
-        return True
+        return complete
