@@ -6,6 +6,7 @@ the caller's Tensors: what they were made of, their hooks, whether anything is r
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -523,3 +524,70 @@ def test_texts_of_tensors_are_those_of_the_callers_mode(recorded, capsys):
                 value = call(tg.tensor([1.0 + k, 2.0], requires_grad=True))
             seen.append((shown(value), capsys.readouterr().out))
     assert_same_bits(seen[: len(recorded)], seen[len(recorded) :])
+
+
+# -- elements of Tensors are views, those of arrays are numbers ----------------------------------
+
+
+def multiplied_in_place(x):
+    y = x * 2.0
+    element = y[0]
+    element.mul_(3.0)
+    return y.sum()
+
+
+def added_in_place(x):
+    y = x * 2.0
+    element = y[0]
+    element += 3.0
+    return y.sum()
+
+
+def read_behind_a_write(x):
+    y = x * 2.0
+    element = y[1]
+    y[1] = 7.0
+    return element * 1.0
+
+
+def filled(x):
+    y = x * 2.0
+    y[0].fill_(5.0)
+    return y.sum()
+
+
+def add_three(x):
+    x += 3.0
+
+
+def added_by_a_helper(x):
+    y = x * 2.0
+    add_three(y[0])
+    return y.sum()
+
+
+def each_multiplied(x):
+    y = x * 2.0
+    for element in y:
+        element *= 3.0
+    return y.sum()
+
+
+IN_PLACE = [
+    *(multiplied_in_place, added_in_place, read_behind_a_write),
+    *(filled, added_by_a_helper, each_multiplied),
+]
+
+
+@pytest.mark.parametrize("arrays_first", [False, True])
+@pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)
+def test_elements_of_tensors_are_views_in_every_call(f, arrays_first):
+    compiled = tg.compile(f)
+    if arrays_first:
+        with contextlib.suppress(tg.errors.DTypeError):  # numbers of NumPy's have no `fill_`
+            compiled(np.ones(3))
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        x = tg.tensor([1.0 * scale, 2.0, 3.0])
+        assert compiled(x).item() == f(x).item()
+    x = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    assert compiled(x).item() == f(x).item()

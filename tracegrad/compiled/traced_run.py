@@ -47,6 +47,7 @@ from tracegrad.tracing.restarts import (
     Unprogrammed,
 )
 from tracegrad.tracing.trace import Trace
+from tracegrad.user_code.bytecode import memo_by_code
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twice, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
@@ -395,6 +396,16 @@ def _refuse_lanes(trace: Trace, returned: Any) -> None:
 
 def reads_names(function: Callable[..., Any], wanted: Collection[str]) -> bool:
     """Whether code of the function, or of one that it calls by a global, has one of these names."""
+    return _in_reach(function, lambda code: not set(code.co_names).isdisjoint(wanted))
+
+
+def writes_in_place(function: Callable[..., Any]) -> bool:
+    """Whether that code may write to what it is given: ``x[i] = y``, ``x += y``, ``x.add_(y)``."""
+    return _in_reach(function, _writes)
+
+
+def _in_reach(function: Callable[..., Any], test: Callable[[CodeType], bool]) -> bool:
+    """Whether a test holds of the function's code, or of a function that it calls by a global."""
     waiting, seen = [code_of(function)], set[CodeType]()
     names = getattr(getattr(function, "__func__", function), "__globals__", {})
     while waiting:
@@ -402,11 +413,22 @@ def reads_names(function: Callable[..., Any], wanted: Collection[str]) -> bool:
         if code is None or code in seen:
             continue
         seen.add(code)
-        if not set(code.co_names).isdisjoint(wanted):
+        if test(code):
             return True
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
         waiting += [code_of(names[name]) for name in code.co_names if name in names]
     return False
+
+
+@memo_by_code
+def _writes(code: CodeType) -> bool:
+    if any(name.endswith("_") and not name.endswith("__") for name in code.co_names):
+        return True
+    steps = dis.get_instructions(code)
+    return any(
+        step.opname == "STORE_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr[-1:] == "=")
+        for step in steps
+    )
 
 
 def _written(

@@ -20,7 +20,14 @@ from tracegrad.compiled.tape_node import (
     settle,
     untraced,
 )
-from tracegrad.compiled.traced_run import OF_HISTORIES, SHOWING, asks_class, code_of, reads_names
+from tracegrad.compiled.traced_run import (
+    OF_HISTORIES,
+    SHOWING,
+    asks_class,
+    code_of,
+    reads_names,
+    writes_in_place,
+)
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached
@@ -127,6 +134,8 @@ class TensorCalls:
         # Tensors, where it is given some; or it writes to them
         keeps = any(version.keeps or version.written for version in every)
         plain = not (recorded or asks or keeps) and every
+        if plain and writes_in_place(self._function):  # elements are views, of arrays numbers
+            return True
         return not plain or any(isinstance(h, Tensor) for h in holders)
 
     def _needs_tensors(self, tensors: Sequence[Tensor]) -> bool:
