@@ -257,6 +257,23 @@ class Linear:
     loss = tg.grad(value, argnums=1)
 
 
+def test_what_a_function_raises_behind_its_guards_is_raised_once():
+    done = []
+
+    def f(x, fails):
+        done.append(fails)
+        if fails:
+            raise ValueError("told once")
+        return np.sum(x)
+
+    g = warm(tg.compile(f), X, False)
+    runs_directly(g, X, False)
+    before = len(done)
+    with pytest.raises(ValueError, match="told once"):
+        g(X, True)
+    assert done[before:] == [True]
+
+
 def test_methods():
     class Model:
         scale = 2.0

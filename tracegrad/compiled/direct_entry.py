@@ -170,11 +170,13 @@ def _text(
         f"        if {' or '.join(conditions)}:",
         f"            return otherwise({passed('*rest', '**names')})",
         "        try:",
-        *[" " * 8 + line.replace("return MISS", f"return otherwise({passed()})") for line in body],
+        "            while True:",
+        *[" " * 12 + line.replace("return MISS", "break") for line in body],
         "        except RAISED:",
         "            if version.opaque:",
         "                raise",
         f"            return raised({passed()})",
+        f"        return otherwise({passed()})",
     ]
     return names, "\n".join(lines) + "\n"
 
