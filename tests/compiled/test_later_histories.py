@@ -591,3 +591,30 @@ def test_elements_of_tensors_are_views_in_every_call(f, arrays_first):
         assert compiled(x).item() == f(x).item()
     x = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
     assert compiled(x).item() == f(x).item()
+
+
+def summed_by_a_loop(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * 2.0
+    return total
+
+
+def recurrence(x):
+    y = x * 0.0
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * 0.5 + x[i]
+    return y.sum()
+
+
+@pytest.mark.parametrize("f", [*IN_PLACE, summed_by_a_loop, recurrence], ids=lambda f: f.__name__)
+def test_elements_of_tensors_are_views_under_no_grad(f):
+    compiled = tg.compile(f)
+    with tg.no_grad():
+        for scale in (1.0, 2.0, 3.0, 4.0):
+            x, y = tg.tensor([1.0 * scale, 2.0, 3.0]), tg.tensor([1.0 * scale, 2.0, 3.0])
+            assert compiled(x).item() == f(y).item()
+            assert (x.numpy() == y.numpy()).all()
+    assert (compiled.cache_info().hits == 4) is (f not in IN_PLACE)
+    assert compiled.cache_info().traces == 1

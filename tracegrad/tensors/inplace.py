@@ -80,6 +80,7 @@ from tracegrad.tensors.refused_writes import (
     refuse_unrecorded,
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
+from tracegrad.tensors.zero_dimensional import note_element
 from tracegrad.values.dispatch import dtype_of, is_weak, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
@@ -93,6 +94,7 @@ def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: A
         _write(tensor, function, args, kwargs)
         return tensor
     refuse_recorded(tensor)
+    note_element(tensor)
     add = ADDING.get(function) if len(args) == 1 and not kwargs else None
     if add is not None and _adds_to_part(tensor, add, args[0]):
         return tensor
@@ -649,6 +651,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         if other is NotImplemented:
             return NotImplemented
         if behaves_as_array(self) and not is_memory(self):
+            note_element(self)
             result = function(self, other)
             _note_added(self, function, other, result)
             return result

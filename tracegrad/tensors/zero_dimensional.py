@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from codegen.ir import Call
 from tracegrad.ops.elementwise.arrays_and_scalars import as_scalar
 from tracegrad.ops.elementwise.ufuncs import copy, strengthen
+from tracegrad.ops.shape.indexing import INDEXED
 from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_number
 
@@ -92,3 +95,18 @@ def _settled(found: Any, arrays: bool) -> Any:
         return as_0d_array(found)
     of_array = type(found._array) is np.ndarray and not found._array.ndim
     return as_scalar(found) if of_array and behaves_as_array(found) else found
+
+
+def note_element(x: Tensor) -> None:
+    """A number is changed in place: of a Tensor's elements its memory would be."""
+    trace = STATE.trace
+    if (
+        trace is None
+        or trace.world is None
+        or x._traced is None
+        or isinstance(x._array, np.ndarray)
+    ):
+        return
+    made = trace.builder.producer.get(x._traced[1])
+    if isinstance(made, Call) and made.op in INDEXED:
+        trace.world.elements_written = True

@@ -712,6 +712,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._lists, self._counted = set(), False
+        self._of_views = set()
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, is_jax
+from tracegrad.compiled.element_views import takes_elements_for_numbers
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.tape_node import (
     NotRecorded,
@@ -66,6 +67,9 @@ class TensorCalls:
     def _stays_eager(self) -> bool:
         """Whether no program is to be made or run."""
 
+    _versions: dict[Any, list[Version]]  # by the key of arguments, and mode
+    _of_views: set[Any]  # keys and modes with which arrays cannot take the place of Tensors
+
     @property
     @abstractmethod
     def _every(self) -> list[Version]:
@@ -95,7 +99,7 @@ class TensorCalls:
         asks = STATE.grad_enabled and not there  # whether the function reads a history
         if recorded or (asks and (self._stays_eager or may_record)):
             return self._with_history(args, kwargs, recorded)
-        if not STATE.grad_enabled and not there and self._needs_tensors(tensors):
+        if not STATE.grad_enabled and not there and self._needs_tensors(tensors, args, kwargs):
             return self._with_history(args, kwargs, recorded)
         if there:
             arguments = self._bind(args, kwargs)
@@ -138,15 +142,38 @@ class TensorCalls:
             return True
         return not plain or any(isinstance(h, Tensor) for h in holders)
 
-    def _needs_tensors(self, tensors: Sequence[Tensor]) -> bool:
+    def _needs_tensors(
+        self, tensors: Sequence[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> bool:
         """Whether a call where nothing is recorded is not one on arrays: those have no histories.
 
-        Nor has their text any word of these.
+        Nor has their text any word of these; and their elements are numbers, no views.
         """
         if self._stays_eager and not self._transform.differentiates:
             return True
         required = any([tensor.requires_grad for tensor in tensors])
-        return reads_names(self._function, OF_HISTORIES if required else SHOWING)
+        if reads_names(self._function, OF_HISTORIES if required else SHOWING):
+            return True
+        return writes_in_place(self._function) and self._writes_to_elements(args, kwargs)
+
+    def _writes_to_elements(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether arrays in the place of Tensors would have numbers where these have views.
+
+        The versions for such arrays know; where there are none yet, one is made.
+        """
+        if self._transform.differentiates:
+            return False
+        plain = map_tree(bare, (args, kwargs))
+        place = (self._bind(*plain).key, CHOSEN[self._backend])
+        if place in self._of_views:
+            return True
+        if not self._versions.get(place):
+            try:
+                self._version_for(*plain)
+            except TracegradError:  # numbers have no items, say
+                self._of_views.add(place)
+                return True
+        return any(map(takes_elements_for_numbers, self._versions.get(place, ())))
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
         """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
