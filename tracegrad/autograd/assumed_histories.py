@@ -135,7 +135,8 @@ def assumed_by(world: Any, inputs: Sequence[Value], holders: Sequence[Any]) -> A
     """What a run assumes of the histories of inputs, the last of them `holders`, if they matter."""
     required = [requires_grad(holder) for holder in holders] if world.asked_mode else []
     made = Assumed.of(world.derived, inputs, required)
-    return made if made.derives or required else None
+    tensors = world.tapes or made.unread or any(isinstance(holder, Tensor) for holder in holders)
+    return made if tensors and (made.derives or required) else None  # arrays have no histories
 
 
 def requires_grad(x: Any) -> bool:
