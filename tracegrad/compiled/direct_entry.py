@@ -82,13 +82,18 @@ def _marked(value: Any) -> Any:
 
 
 def direct_entry(
-    version: Version, signature: Signature, name: str, given: int, defaults: Sequence[Any]
+    version: Version,
+    settings: Any,
+    signature: Signature,
+    name: str,
+    given: int,
+    defaults: Sequence[Any],
 ) -> DirectEntry | None:
     """The function for calls that give the first `given` parameters; None where there is none.
 
-    `defaults` are the values of the others. There is no function for
-    ``*args`` and ``**kwargs``. Parameters whose names the text has another use for are given by
-    position alone; where one cannot be, there is none either.
+    It answers under these `settings` alone. `defaults` are the values of the others. There is no
+    function for ``*args`` and ``**kwargs``. Parameters whose names the text has another use for are
+    given by position alone; where one cannot be, there is none either.
     """
     of = list(signature.parameters.values())
     if any(p.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for p in of):
@@ -110,6 +115,7 @@ def direct_entry(
         own = [p.replace(kind=Parameter.POSITIONAL_ONLY) for p in own]
     names, text = _text(version, own, given, defaults, check)
     names.update({word: getattr(builtins, word) for word in words & _BUILTINS - names.keys()})
+    names["settings"] = settings
     made = load(f"def make({', '.join(names)}):\n{text}    return call\n", "make")(**names)
     code = made.__code__
     scope = made.__globals__ if check is None or check.module is None else check.module
@@ -159,8 +165,8 @@ def _text(
         inlined = [*inlined, "        return MISS"] if check.asked else []
     counted = ["version.hits += 1"]
     body = entry_body(version, variables, given, names, inlined=inlined, counted=counted)
-    own = {"version": version, "DIRECT": DIRECT, "settings": DIRECT.now, "NOT_GIVEN": NOT_GIVEN}
-    names.update(own, RAISED=RAISED_BY_NUMPY, otherwise=None, raised=None)
+    own = {"version": version, "DIRECT": DIRECT, "NOT_GIVEN": NOT_GIVEN}
+    names.update(own, settings=None, RAISED=RAISED_BY_NUMPY, otherwise=None, raised=None)
     head, passed = _head(parameters), _passed(parameters)
     conditions = ["rest", "names", "DIRECT.now is not settings"]
     conditions += [f"{name} is not NOT_GIVEN" for name in left_out]

@@ -102,12 +102,15 @@ class DirectCalls(CallSlot):
     def _write_directly(self, run: Any, version: Version) -> None:
         """Writes the function of a version for calls such as this one."""
         with self._lock:
+            settings = DIRECT.now  # read before the mode, which changes first
+            if settings is None or CHOSEN[self._backend] is not version.mode:
+                return
             run.written = True
             kept = any(pair[0] is run for pairs in self._entries.values() for pair in pairs)
-            if not kept or DIRECT.now is None or self._transform.kind == "vmap":
+            if not kept or self._transform.kind == "vmap":
                 return  # a `vmap` tells axes by how arguments are passed
             name = getattr(self, "__qualname__", self.__name__)
-            made = direct_entry(version, self._signature, name, *run.given)
+            made = direct_entry(version, settings, self._signature, name, *run.given)
             if made is not None:
                 first = sorted([made, *self._directs], key=lambda d: not d.version.in_order)
                 self._chain(first[:MOST])
