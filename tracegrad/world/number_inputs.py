@@ -200,10 +200,10 @@ class Numbers:
     def input_of(self, world: Any, x: Any) -> Value | None:
         """A float from outside as the input that it is, where a value of the program is made of it.
 
-        What was computed of such floats is looked at: then it is a constant.
+        One that was looked at is a constant. What was computed of such floats is looked at.
         """
         known = self.found(x)
-        if isinstance(known, Read):
+        if isinstance(known, Read) and not self.is_looked_at(known.guard):
             return self._tensor(world, known)._traced[1]  # type: ignore[no-any-return]
         self._look(known)
         return None
