@@ -89,6 +89,27 @@ def test_names_that_the_text_has_another_use_for():
     assert h_(X, program=2 * X)[0] == h(X, program=2 * X)
 
 
+WEIGHTS = np.array([1.0, -2.0, 0.5, 3.0])
+
+
+def test_names_are_given_to_versions_that_take_them_by_position_alone():
+    """The text of one has a use for ``c0``, an array from outside; that of the other has none."""
+
+    def f(c0, flag=None):
+        return np.sum(c0 if flag is None else c0 * WEIGHTS)
+
+    g = tg.compile(f)
+    for _ in range(6):
+        assert g(X) == f(X) and g(X, True) == f(X, True)
+    first = {d.function.__code__.co_varnames[0] for d in g._directs}
+    assert first == {"c0", "a0"}
+    for order in (g._directs, g._directs[::-1]):
+        g._chain(list(order))
+        for _ in range(3):
+            assert g(c0=X) == f(X) and g(flag=True, c0=X) == f(X, True)
+            assert g(X, flag=True) == f(X, True)
+
+
 SCALE = 2.0
 np_ = np
 

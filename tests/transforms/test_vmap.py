@@ -56,6 +56,8 @@ ONE_BY_ONE = {
     "larger_of_two",
     "states_of_a_class",
     "thinned_copy",
+    "variables_that_turns_set_to_floats",
+    "adaptive_steps",
 }
 """Programs whose way depends on the example."""
 

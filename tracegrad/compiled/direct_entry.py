@@ -53,9 +53,18 @@ class DirectEntry:
     version: Version
     cells: dict[str, CellType]
 
-    def hand_on(self, otherwise: Callable[..., Any], raised: Callable[..., Any]) -> None:
-        """Calls whose guards do not hold go to `otherwise`; NumPy's exceptions are `raised`."""
+    def hand_on(
+        self,
+        otherwise: Callable[..., Any],
+        general: Callable[..., Any],
+        raised: Callable[..., Any],
+    ) -> None:
+        """Calls whose guards do not hold go to `otherwise`; NumPy's exceptions are `raised`.
+
+        Those with more arguments than parameters, or names that are none, go the `general` way.
+        """
         self.cells["otherwise"].cell_contents = otherwise
+        self.cells["general"].cell_contents = general
         self.cells["raised"].cell_contents = raised
 
 
@@ -166,15 +175,18 @@ def _text(
     counted = ["version.hits += 1"]
     body = entry_body(version, variables, given, names, inlined=inlined, counted=counted)
     own = {"version": version, "DIRECT": DIRECT, "NOT_GIVEN": NOT_GIVEN}
-    names.update(own, settings=None, RAISED=RAISED_BY_NUMPY, otherwise=None, raised=None)
+    names.update(own, settings=None, RAISED=RAISED_BY_NUMPY)
+    names.update(otherwise=None, general=None, raised=None)
     head, passed = _head(parameters), _passed(parameters)
-    conditions = ["rest", "names", "DIRECT.now is not settings"]
+    conditions = ["DIRECT.now is not settings"]
     conditions += [f"{name} is not NOT_GIVEN" for name in left_out]
     lines = [
         f"    def call({head}):",
         *(["        nonlocal known"] if "known" in names else []),
+        "        if rest or names:",
+        f"            return general({passed('*rest', '**names')})",
         f"        if {' or '.join(conditions)}:",
-        f"            return otherwise({passed('*rest', '**names')})",
+        f"            return otherwise({passed()})",
         "        try:",
         "            while True:",
         *[" " * 12 + line.replace("return MISS", "break") for line in body],

@@ -122,6 +122,6 @@ class DirectCalls(CallSlot):
         general, raised = handing_on(of, self._generally), handing_on(of, self._raised)
         otherwise = general
         for direct in reversed(directs):
-            direct.hand_on(otherwise, raised)
+            direct.hand_on(otherwise, general, raised)
             otherwise = direct.function
         self.__call__ = otherwise if directs else self._generally

@@ -35,7 +35,7 @@ _BUILTINS = ("Exception", "all", "float", "getattr", "int", "len", "map", "str",
 # What else may be a variable of a check.
 _FURTHER = (
     *("attribute_of", "attributes", "float64", "kept", "kind_of_items", "others", "packed"),
-    *("same", "unchanged", "x"),
+    *("same", "unchanged"),
 )
 
 
@@ -211,7 +211,8 @@ def conditions_of(
             elif guard.of is not None and type(guard.value) in (int, str):
                 kind = type(guard.value).__name__
                 condition = (
-                    f"((x := {over(guard)}) is value{i} or type(x) is {kind} and x == value{i})"
+                    f"((x{i} := {over(guard)}) is value{i} or type(x{i}) is {kind} "
+                    f"and x{i} == value{i})"
                 )
             found.append(condition)
     for guard in _as_wholes(places):
