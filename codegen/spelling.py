@@ -26,7 +26,9 @@ from codegen.errors import CodegenError
 # Python's precedences, loosest first.
 LOWEST, TERNARY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT = range(10)
 SUM, PRODUCT, UNARY, POWER, ATOM = range(10, 15)
+
 CHOICE = "np.where(condition, a, b)"
+"""The op that chooses between two values; of its condition it asks the truth alone."""
 
 _BINARY: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", SUM),

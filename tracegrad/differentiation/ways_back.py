@@ -303,9 +303,8 @@ class WaysBack:
         if isinstance(last, Again) and last.label in arguments:
             builder = Builder(self.graph.sizes)
             given = [
-                looks.get((p.origin.name, x)) or self._argument(builder, x, p)
-                if isinstance(x, bool)
-                else self._argument(builder, x, p)
+                (isinstance(x, bool) and looks.get((p.origin.name, x)))
+                or self._argument(builder, x, p)
                 for x, p in zip(arguments[last.label], parameters, strict=True)
             ]
             nodes = (*block.nodes[:-1], *builder.nodes, Again(label, tuple(given), last.origin))

@@ -60,7 +60,7 @@ class DirectCalls(CallSlot):
                 result = run(values)
                 if result is not MISS:
                     version.hits += 1
-                    if version.hits > HOT and not run.written:
+                    if version.hits > HOT and not run.is_direct:
                         self._write_directly(run, version)
                     return result
         except RAISED_BY_NUMPY:
@@ -78,7 +78,7 @@ class DirectCalls(CallSlot):
     # -- entries and functions of the slot; whoever changes them holds the lock --------------------
 
     def _add_entry(self, key: Any, made: Any, version: Version) -> None:
-        made.written = False
+        made.is_direct = False
         newest = ((made, version), *self._entries.get(key, ())[: MOST - 1])
         ordered = tuple(sorted(newest, key=lambda e: not e[1].in_order))
         self._entries = {**self._entries, key: ordered}
@@ -105,7 +105,7 @@ class DirectCalls(CallSlot):
             settings = DIRECT.now  # read before the mode, which changes first
             if settings is None or CHOSEN[self._backend] is not version.mode:
                 return
-            run.written = True
+            run.is_direct = True
             kept = any(pair[0] is run for pairs in self._entries.values() for pair in pairs)
             if not kept or self._transform.kind == "vmap":
                 return  # a `vmap` tells axes by how arguments are passed
