@@ -381,12 +381,13 @@ class Again:
 
 
 Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Join | Again"
+_WITH_BLOCKS = frozenset({Branch, Loop, Join})
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 def inner_blocks(node: Node) -> tuple[Block, ...]:
     """The blocks that a node goes on in."""
-    return node.blocks if isinstance(node, Branch | Loop | Join) else ()
+    return node.blocks if type(node) in _WITH_BLOCKS else ()  # type: ignore[union-attr]
 
 
 def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
@@ -432,41 +433,44 @@ def ends(block: Block) -> Iterator[Block]:
 
 def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
     """The block with other values in the place of some, where they are made and where read."""
+    stays = new.keys().isdisjoint
 
-    def of(values: Iterable[Value]) -> tuple[Value, ...]:
-        return tuple([new.get(v, v) for v in values])
+    def of(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return values if stays(values) else tuple([new.get(v, v) for v in values])
 
     nodes: list[Node] = []
     for node in block.nodes:
         match node:
-            case Constant(value, result, slot):
-                nodes.append(Constant(value, new.get(result, result), slot))
             case Call(op, operands, attributes, results, reuse):
-                nodes.append(Call(op, of(operands), attributes, of(results), reuse))
+                if not (stays(operands) and stays(results)):
+                    node = Call(op, of(operands), attributes, of(results), reuse)
+            case Constant(value, result, slot):
+                if result in new:
+                    node = Constant(value, new[result], slot)
             case Check(operand):
-                nodes.append(replace(node, operand=new.get(operand, operand)))
-            case Branch(operand, blocks=blocks):
+                if operand in new:
+                    node = replace(node, operand=new[operand])
+            case Branch(operand, look, outcomes, blocks, origin):
                 inner = tuple([renamed(b, new) for b in blocks])
-                nodes.append(replace(node, operand=new.get(operand, operand), blocks=inner))
+                node = Branch(new.get(operand, operand), look, outcomes, inner, origin)
             case Loop(_, parameters, arguments, blocks, counter):
                 inner = tuple([renamed(b, new) for b in blocks])
                 if counter is not None:
                     index, start, stop = of((counter.index, counter.start, counter.stop))
                     counter = replace(counter, index=index, start=start, stop=stop)
-                nodes.append(
-                    replace(
-                        node,
-                        parameters=of(parameters),
-                        arguments=of(arguments),
-                        blocks=inner,
-                        counter=counter,
-                    )
+                node = replace(
+                    node,
+                    parameters=of(parameters),
+                    arguments=of(arguments),
+                    blocks=inner,
+                    counter=counter,
                 )
-            case Join(_, parameters, blocks):
+            case Join(label, parameters, blocks, origin):
                 inner = tuple([renamed(b, new) for b in blocks])
-                nodes.append(replace(node, parameters=of(parameters), blocks=inner))
-            case Again(_, arguments):
-                nodes.append(replace(node, arguments=of(arguments)))
+                node = Join(label, of(parameters), inner, origin)
+            case Again(label, arguments, origin):
+                node = Again(label, of(arguments), origin)
+        nodes.append(node)
     return block.with_nodes(tuple(nodes), of(block.outputs))
 
 
@@ -539,15 +543,20 @@ class Graph:
         return self.replace(nodes=block.nodes, outputs=block.outputs)
 
     @cached_property
+    def all_nodes(self) -> tuple[Node, ...]:
+        """Those of its block and of the blocks in it, as `walk` has them."""
+        return tuple(walk(self.nodes))
+
+    @cached_property
     def producer(self) -> Mapping[Value, Node]:
         """The node that makes each value that is not an input."""
-        return {result: node for node in walk(self.nodes) for result in node.results}
+        return {result: node for node in self.all_nodes for result in node.results}
 
     @cached_property
     def users(self) -> Mapping[Value, tuple[Node, ...]]:
         """The nodes that read each value, in order (one entry per reading operand)."""
         table: dict[Value, list[Node]] = {}
-        for node in walk(self.nodes):
+        for node in self.all_nodes:
             for operand in node.operands:
                 table.setdefault(operand, []).append(node)
         return {value: tuple(nodes) for value, nodes in table.items()}
@@ -556,7 +565,7 @@ class Graph:
     def owner(self) -> Mapping[Value, Value]:
         """The value whose memory each value shows: a view's or splat's is its first operand's."""
         table = {value: value for value in self.inputs}
-        for node in walk(self.nodes):
+        for node in self.all_nodes:
             shown = node.shown if isinstance(node, Call) else None
             for result in node.results:
                 table[result] = result if shown is None else table[shown]
@@ -592,7 +601,7 @@ class Graph:
     @cached_property
     def heads(self) -> Mapping[object, Loop | Join]:
         """The loop or join of each label."""
-        nodes = [node for node in walk(self.nodes) if isinstance(node, Loop | Join)]
+        nodes = [node for node in self.all_nodes if isinstance(node, Loop | Join)]
         return {node.label: node for node in nodes}
 
     @cached_property
@@ -602,7 +611,7 @@ class Graph:
         That of a join has one for each path that goes on behind it.
         """
         table: dict[Value, list[Value]] = {}
-        for node in walk(self.nodes):
+        for node in self.all_nodes:
             if isinstance(node, Loop | Again):
                 parameters = self.heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
@@ -652,7 +661,7 @@ class Graph:
 
         0 stands at the slots whose constants are not in this part of a larger graph.
         """
-        constants = [node for node in walk(self.nodes) if isinstance(node, Constant)]
+        constants = [node for node in self.all_nodes if isinstance(node, Constant)]
         slots = {node.slot: node.value for node in constants if node.slot is not None}
         return tuple(slots.get(i, 0) for i in range(max(slots, default=-1) + 1))
 

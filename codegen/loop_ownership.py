@@ -24,7 +24,6 @@ from codegen.ir import (
     inner_blocks,
     kept_by,
     once_for_each_graph,
-    walk,
 )
 from codegen.types import LIST
 
@@ -101,7 +100,7 @@ def _kept(graph: Graph) -> set[Value]:
     Who keeps an item of a list does not keep the list.
     """
     kept: set[Value] = set()
-    waiting = list(kept_by(walk(graph.nodes)))
+    waiting = list(kept_by(graph.all_nodes))
     while waiting:
         value = graph.owner[waiting.pop()]
         if value not in kept and value.type != LIST:

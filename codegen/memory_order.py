@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Trait, Value, dims_of, walk
+from codegen.ir import Call, Graph, Trait, Value, dims_of
 from codegen.spelling import Slot, Subscript, Window
 
 
@@ -37,7 +37,7 @@ def ordered_values(graph: Graph, ordered: Iterable[Value]) -> Ordered:
     dense = axes = frozenset(graph.given)
     while True:
         known = Ordered({*ordered, *dense}, {*ordered, *axes})
-        for node in walk(graph.nodes):
+        for node in graph.all_nodes:
             if isinstance(node, Call):
                 note_order(graph, node, known)
         lost_dense = {p for p in dense if not known.dense.issuperset(graph.given[p])}

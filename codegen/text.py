@@ -64,7 +64,6 @@ from codegen.ir import (
     Origin,
     Value,
     printed_by,
-    walk,
 )
 from codegen.keys import type_key
 from codegen.sizes import CountedLength, Settled, Size, Sizes
@@ -89,7 +88,7 @@ def print_graph(graph: Graph) -> str:
     writer.lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
     writer.block(graph.block, "  ")
     writer.lines.append("}")
-    calls = (node for node in walk(graph.nodes) if isinstance(node, Call))
+    calls = (node for node in graph.all_nodes if isinstance(node, Call))
     bodies = [v for call in calls for _, v in call.attributes if isinstance(v, Graph)]
     return "\n".join(["\n".join(writer.lines), *map(print_graph, bodies)])
 

@@ -75,7 +75,7 @@ def verify(graph: Graph, verified: Graph | None = None) -> Graph:
             f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
         )
     verify_memory(graph)
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and node.reuse is not None:
             _verify_reuse(graph, node, node.reuse)
     return graph
@@ -125,7 +125,7 @@ def _verify_block(whole: _Whole, block: Block, made: set[Value], around: Around)
 
 
 def _verify_labels(graph: Graph) -> None:
-    labels = [node.label for node in walk(graph.nodes) if isinstance(node, Loop | Join)]
+    labels = [node.label for node in graph.all_nodes if isinstance(node, Loop | Join)]
     if len(set(labels)) < len(labels):
         raise VerifyError("two loops or joins have the same label")
 

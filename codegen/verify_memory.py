@@ -28,7 +28,6 @@ from codegen.ir import (
     Value,
     inner_blocks,
     kept_by,
-    walk,
 )
 
 Root: TypeAlias = Value
@@ -38,7 +37,7 @@ Root: TypeAlias = Value
 def verify_memory(graph: Graph) -> None:
     """Refuses a call that overwrites memory which the program did not make, or which is read later
     under whatever name."""
-    if not any(isinstance(node, Call) and node.reuse is not None for node in walk(graph.nodes)):
+    if not any(isinstance(node, Call) and node.reuse is not None for node in graph.all_nodes):
         return
     memory = _Memory(graph)
     memory.settle()

@@ -61,7 +61,7 @@ def find_lists(graph: Graph) -> dict[Value, Saved]:
     `UnspokenError` where a list of arrays is none of those that are known here.
     """
     found: dict[Value, Saved] = {}
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and text_of(node) == NEW:
             saved = _list_of(graph, node)
             if saved is None:
@@ -71,7 +71,7 @@ def find_lists(graph: Graph) -> dict[Value, Saved]:
                 found[saved.parameter] = saved
             for call in saved.appends:
                 found[call.results[0]] = saved
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         text = text_of(node)
         if text not in (NEW, APPEND, ITEM):
             continue

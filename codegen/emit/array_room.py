@@ -27,7 +27,6 @@ from codegen.ir import (
     Value,
     dims_of,
     ends,
-    walk,
 )
 from codegen.sizes import Dim
 from codegen.types import LIST, ArrayType, weak
@@ -53,7 +52,7 @@ class Room:
         self.graph = graph
         self.lists = find_lists(graph)
         self.known = note_order_of_rows(graph, self.lists)
-        self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
+        self.heads = {n.label: n for n in graph.all_nodes if isinstance(n, Loop | Join)}
         self.outputs = {v for end in ends(graph.block) for v in end.outputs}
         self.top: list[Node] = []
         self.lengths: dict[Dim, Value] = {}
@@ -83,7 +82,7 @@ class Room:
 
     def _find_shown(self) -> None:
         """Finds the values that only show others."""
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             if not isinstance(node, Call) or not any(map(is_array, node.results)):
                 continue
             result, index = node.results[0], index_of(node, self.graph)

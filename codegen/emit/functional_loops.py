@@ -103,7 +103,7 @@ class FunctionalEmitter(FunctionEmitter):
         self.sound: dict[object, str] = {}  # the variables that say that no look in them has failed
         self.outside: frozenset[Value] = frozenset()  # what the function reads from around it
         self.looked = looks(self.graph)
-        self.branched |= any(isinstance(node, Loop) for node in walk(self.graph.nodes))
+        self.branched |= any(isinstance(node, Loop) for node in self.graph.all_nodes)
         self.counts: list[str] = []  # how many turns loops have made that keep what they do
         self.most = ""  # the variable that says how many turns loops have room for
 
@@ -705,7 +705,7 @@ def looks(graph: Graph) -> bool:
     return any(
         isinstance(node, Check)
         or (isinstance(node, Loop) and bool(node.counter and not node.after))
-        for node in walk(graph.nodes)
+        for node in graph.all_nodes
     )
 
 

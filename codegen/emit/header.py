@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from codegen.array_bytes import bytes_of, bytes_text
 from codegen.emit.statements import body_of, is_machine_code
-from codegen.ir import Call, Graph, Loop, Trait, Value, walk
+from codegen.ir import Call, Graph, Loop, Trait, Value
 from codegen.sizes import as_python
 from codegen.types import ArrayType
 
@@ -40,9 +40,9 @@ def saved(graph: Graph) -> dict[Value, str]:
     keep as much again.
     """
     found: dict[Value, str] = {}
-    if any(isinstance(node, Loop) for node in walk(graph.nodes)):
+    if any(isinstance(node, Loop) for node in graph.all_nodes):
         return found
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         section = node.results[0].origin.section if isinstance(node, Call) else ""
         for value in node.operands if section else ():
             made = graph.producer.get(value)
@@ -52,7 +52,7 @@ def saved(graph: Graph) -> dict[Value, str]:
             array = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
             if array and value.origin.section != section:
                 found.setdefault(value, section)
-    place = {result: i for i, node in enumerate(walk(graph.nodes)) for result in node.results}
+    place = {result: i for i, node in enumerate(graph.all_nodes) for result in node.results}
     return {value: found[value] for value in sorted(found, key=place.__getitem__)}
 
 
@@ -106,7 +106,7 @@ def _compiled(graph: Graph, names: Names) -> tuple[str, list[str]]:
 
 def _bodies(graph: Graph) -> Iterator[tuple[Call, Graph]]:
     """The calls of functions of the program's own, with these."""
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         body = body_of(node) if isinstance(node, Call) else None
         if body is not None:
             assert isinstance(node, Call)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from codegen.emit.target import Target
-from codegen.ir import Call, Graph, walk
+from codegen.ir import Call, Graph
 from codegen.spelling import reached
 
 
@@ -49,7 +49,7 @@ class Needs:
 
     def _named_in(self, graph: Graph) -> list[str]:
         found: dict[str, None] = {}
-        for call in (node for node in walk(graph.nodes) if isinstance(node, Call)):
+        for call in (node for node in graph.all_nodes if isinstance(node, Call)):
             texts = call.op.needs.get(self.target.dialect, {})
             if texts:
                 self.texts.update(texts)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.target import Casts, Target
-from codegen.ir import Again, Call, Constant, Graph, Join, Loop, Trait, Value, walk
+from codegen.ir import Again, Call, Constant, Graph, Join, Loop, Trait, Value
 from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote, real_of
 
 
@@ -118,7 +118,7 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
     """Python numbers that are computed of arrays: JAX takes no dtype from an array again."""
     found: set[Value] = set()
     parameters: dict[object, tuple[Value, ...]] = {}
-    nodes, before = list(walk(graph.nodes)), -1
+    nodes, before = graph.all_nodes, -1
     while len(found) > before:  # until no loop carries another one on
         before = len(found)
         for node in nodes:
@@ -143,7 +143,7 @@ def is_narrow(graph: Graph, text: str) -> bool:
     if _WIDE.search(text) or any(value.type.weak for value in graph.inputs):
         return False
     plain: set[Value] = set()
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Loop | Join):
             return False  # which may count beyond 32 bits
         for value in node.results:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.ir import Graph, Node, Value, dims_of, inner_blocks, symbols_printed, walk
+from codegen.ir import Graph, Node, Value, dims_of, inner_blocks, symbols_printed
 from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
 from codegen.spelling import PRODUCT, SUM, Fragment
 
@@ -128,7 +128,7 @@ def anchors(graph: Graph, absent: Container[Value]) -> set[Value]:
 
     Those that may be `absent` tell none.
     """
-    needed = {name for node in walk(graph.nodes) for name in symbols_printed(node, graph.sizes)}
+    needed = {name for node in graph.all_nodes for name in symbols_printed(node, graph.sizes)}
     needed -= {graph.room.length} if graph.room else set()
     for value in graph.inputs:
         for dim in () if value in absent else dims_of(graph.sizes, value.type):

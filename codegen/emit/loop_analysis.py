@@ -46,7 +46,7 @@ class Paths:
 
     def __init__(self, graph: Graph) -> None:
         self.targets = graph.leads
-        self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
+        self.heads = {n.label: n for n in graph.all_nodes if isinstance(n, Loop | Join)}
         self.goals: dict[Value, list[Value]] = {}
         self.becomes: dict[Value, list[Value]] = {}
         self.begins: dict[Value, list[Value]] = {}
@@ -60,7 +60,7 @@ class Paths:
                 self._trail(block)
         made: dict[Value, object] = {}
         self._cross(graph.block, None, made)
-        for node in walk(graph.nodes):
+        for node in graph.all_nodes:
             if isinstance(node, Loop):
                 for parameter, argument in zip(node.parameters, node.arguments, strict=True):
                     self.begins.setdefault(argument, []).append(parameter)
@@ -72,7 +72,7 @@ class Paths:
         self._find_absent(graph)
 
     def _find_absent(self, graph: Graph) -> None:
-        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        calls = [node for node in graph.all_nodes if isinstance(node, Call)]
         waiting = [call.results[0] for call in calls if Trait.UNSET in call.op.traits]
         while waiting:
             new = set(self.handed_to(waiting.pop())) - self.absent

@@ -233,7 +233,7 @@ def _foreign_names(graph: Graph, needs: Needs) -> dict[Foreign, str]:
     """A name for each callable of the client's, which no variable takes."""
     names = Names({graph.name, *needs.called.values(), *graph.frame.parameters})
     found: dict[Foreign, str] = {}
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         for _, attribute in node.attributes if isinstance(node, Call) else ():
             if isinstance(attribute, Foreign) and attribute not in found:
                 found[attribute] = names.wish(attribute.name)

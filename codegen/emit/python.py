@@ -45,7 +45,6 @@ from codegen.ir import (
     Value,
     ends,
     inner_blocks,
-    walk,
 )
 from codegen.passes.fold import exact
 from codegen.sizes import Size
@@ -104,7 +103,7 @@ class Emitter:
             *frame.captures,
         }
         self.names = Names(reserved)
-        self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
+        self.place = {node: i for i, node in enumerate(graph.all_nodes)}
         self.paths = Paths(graph)
         self.paths.absent.update(graph.inputs[i] for i in frame.absent)
         self.written: dict[Value, list[int]] = {}  # where arms write to an array in place
@@ -127,7 +126,7 @@ class Emitter:
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
         self.anchors = anchors(graph, self.paths.absent)
         self.checks: list[str] = []
-        nodes = list(walk(graph.nodes))
+        nodes = graph.all_nodes
         self.returned = {v for end in ends(graph.block) for v in end.outputs}
         self.looked = any(isinstance(node, Check) for node in nodes)
         self.branched = any(isinstance(node, Branch) for node in nodes)
@@ -252,7 +251,7 @@ class Emitter:
         """
         found: dict[Value, Value] = {}
         counters: set[Value] = set()
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             if isinstance(node, Loop) and node.counter is not None:
                 counters.add(node.counter.index)
             if not isinstance(node, Call) or not self._computes_number(node):
@@ -716,7 +715,7 @@ class Emitter:
         filled: dict[Value, Value] = {}
         if not self.target.inplace:
             return filled
-        for node in reversed(list(walk(self.graph.nodes))):
+        for node in reversed(self.graph.all_nodes):
             if not (isinstance(node, Call) and Trait.UPDATE in node.op.traits and node.reuse == 0):
                 continue
             value, result = node.operands[0], node.results[0]

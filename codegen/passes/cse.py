@@ -33,7 +33,6 @@ from codegen.ir import (
     Node,
     Trait,
     Value,
-    walk,
     with_operands,
 )
 from codegen.keys import attributes_key, type_key
@@ -64,7 +63,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 def made_to_be_written(graph: Graph) -> Iterator[Value]:
     """The arrays made of nothing, and lists, that updates begin with, or loops that may write."""
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         first: tuple[Value, ...] = ()
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
             first = node.operands[:1]

@@ -157,7 +157,7 @@ class _Live:
 
     @cached_property
     def _heads(self) -> Mapping[object, Loop | Join]:
-        return {n.label: n for n in walk(self.graph.nodes) if isinstance(n, Loop | Join)}
+        return {n.label: n for n in self.graph.all_nodes if isinstance(n, Loop | Join)}
 
 
 def _does_more(graph: Graph, call: Call) -> bool:

@@ -35,7 +35,6 @@ from codegen.ir import (
     Op,
     Trait,
     Value,
-    walk,
 )
 from codegen.loop_ownership import own_parameters
 from codegen.memory_order import ordered_values
@@ -48,7 +47,7 @@ def loop_buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Copies the first arguments of parameters that then may be overwritten; outer loops first."""
     if client.copy is None:
         return graph
-    loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
+    loops = [node for node in graph.all_nodes if isinstance(node, Loop)]
     changed = _written(graph) - own_parameters(graph) if loops else set()
     for loop in loops:
         arrays = {p for p in loop.parameters if p.type.shape and p.type != LIST}  # no op copies one
@@ -61,7 +60,7 @@ def loop_buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 def _begun(graph: Graph, label: object, wanted: set[Value], copy: Op) -> Graph:
     """The graph with copies before one loop."""
-    loop = next(n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label == label)
+    loop = next(n for n in graph.all_nodes if isinstance(n, Loop) and n.label == label)
     copied = _copied(graph, loop, wanted, (), copy)
     own = wanted & own_parameters(copied)  # what another reads in the turns is not helped
     if own == wanted:
@@ -80,7 +79,7 @@ def _kept_rows(graph: Graph) -> set[Value]:
     They lie in memory as their copies do, which decides bits.
     """
     written = _written(graph) & ordered_values(graph, ()).dense
-    calls = [n for n in walk(graph.nodes) if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
+    calls = [n for n in graph.all_nodes if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
     waiting = [v for call in calls for v in call.operands if v.type != LIST and v.type.shape]
     kept: set[Value] = set()
     while waiting:
@@ -105,7 +104,7 @@ def _written(graph: Graph) -> set[Value]:
     """The values of which elements are set, in a loop that they are handed to as well."""
     written = {
         node.operands[0]
-        for node in walk(graph.nodes)
+        for node in graph.all_nodes
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits
     }
     before = -1

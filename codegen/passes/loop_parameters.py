@@ -69,7 +69,7 @@ def _is_unset(graph: Graph, value: Value) -> bool:
 def _made_in_bodies(graph: Graph) -> dict[Value, set[Value]]:
     """By the parameters of joins, what is made in the body: behind the join it is not known."""
     found: dict[Value, set[Value]] = {}
-    for join in walk(graph.nodes):
+    for join in graph.all_nodes:
         if isinstance(join, Join):
             made = {result for node in walk(join.body.nodes) for result in node.results}
             found.update((parameter, made) for parameter in join.parameters)
@@ -78,7 +78,7 @@ def _made_in_bodies(graph: Graph) -> dict[Value, set[Value]]:
 
 def _equal(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are equal to others of their loop."""
-    heads = [node for node in walk(graph.nodes) if isinstance(node, Loop | Join)]
+    heads = [node for node in graph.all_nodes if isinstance(node, Loop | Join)]
     kinds = {
         p: (place, type_key(graph.sizes, p.type))
         for place, head in enumerate(heads)
@@ -114,7 +114,7 @@ def _numbers(graph: Graph, classes: Mapping[Value, int]) -> dict[Value, int]:
 
     for value in graph.inputs:
         number(value, value)
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         pure = isinstance(node, Call) and Trait.EFFECT not in node.op.traits
         for place, result in enumerate(node.results):
             if isinstance(node, Constant):

@@ -45,7 +45,6 @@ from codegen.ir import (
     Loop,
     Value,
     inner_blocks,
-    walk,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import substituted
@@ -53,7 +52,7 @@ from codegen.rewrite import substituted
 
 def merge_joins(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges pairs of joins until none is left to merge."""
-    if not any(isinstance(node, Join) for node in walk(graph.nodes)):
+    if not any(isinstance(node, Join) for node in graph.all_nodes):
         return graph
     block = _merged(graph, graph.block)
     return graph if block is graph.block else graph.with_block(block)

@@ -31,7 +31,6 @@ from codegen.ir import (
     Op,
     Trait,
     Value,
-    walk,
 )
 from codegen.loop_ownership import own_parameters
 from codegen.passes.client import NO_CLIENT, Client
@@ -157,7 +156,7 @@ def _is_own(graph: Graph, owner: Value) -> bool:
 def _repeated(graph: Graph) -> set[Value]:
     """Splats and views of them."""
     repeated: set[Value] = set()
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and (node.memory is Trait.SPLAT or node.shown in repeated):
             repeated.update(node.results)
     return repeated

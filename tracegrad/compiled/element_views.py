@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.ir import Call, Graph, Trait, Value, walk
+from codegen.ir import Call, Graph, Trait, Value
 from tracegrad.compiled.version import Version
 from tracegrad.ops.shape.indexing import element
 
@@ -23,7 +23,7 @@ def takes_elements_for_numbers(version: Version) -> bool:
 
 def _read_behind_writes(graph: Graph) -> Iterator[Value]:
     """The elements that are read when their array was written to meanwhile."""
-    nodes = list(walk(graph.nodes))
+    nodes = graph.all_nodes
     last = {v: at for at, node in enumerate(nodes) for v in node.operands}
     last.update((value, len(nodes)) for value in graph.outputs)
     memory: dict[Value, Value] = {}  # what a value is the memory of, after writes

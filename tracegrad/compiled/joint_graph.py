@@ -137,13 +137,13 @@ def joint_graph(
     if paths.loops:
         graph = _verified(graph)
         if transform.of_number:
-            graph, numbers = numbered_gradients(graph, targets)
-            graph, of = _verified(graph), [of[number] for number in numbers]
+            written, numbers = numbered_gradients(graph, targets)
+            graph, of = _verified(written, graph), [of[number] for number in numbers]
     elif paths.joined:
         graph = _joined(graph)
         recorded = targets if transform.kind == "vjp" else _requiring(paths, arguments)
         if transform.of_number:
-            graph = _joined(joined_gradients(graph, targets))
+            graph = _joined(joined_gradients(graph, targets), graph)
         elif recorded and not transform.gives_derivatives:
             backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
     if transform.takes_tangents:
@@ -235,18 +235,18 @@ def _donated(
 # -- reverse mode -------------------------------------------------------------------------------
 
 
-def _verified(graph: Graph) -> Graph:
+def _verified(graph: Graph, before: Graph | None = None) -> Graph:
     """A graph with loops; one that does not verify was not understood when it was closed."""
     try:
-        return verify(graph)
+        return verify(graph, before)
     except VerifyError as error:
         raise Unrollable(str(error)) from error
 
 
-def _joined(graph: Graph) -> Graph:
+def _joined(graph: Graph, before: Graph | None = None) -> Graph:
     """A graph with joins; one that does not verify has its arms apart."""
     try:
-        return verify(graph)
+        return verify(graph, before)
     except VerifyError as error:
         raise Unjoined(None, str(error)) from error
 
@@ -288,9 +288,9 @@ def _behind(
     written, numbers = write(graph.with_block(block), asked)
     nodes = list(walk(written.nodes))
     if any(isinstance(node, Join) for node in nodes):
-        written = _joined(written)
+        written = _joined(written, graph)
     elif any(isinstance(node, Loop) for node in nodes):
-        written = _verified(written)
+        written = _verified(written, graph)
     return written, [of[number] for number in numbers]
 
 

@@ -114,7 +114,7 @@ class Way:
 
     def enter_all(self, apart: Apart, backward: Block, cts: tuple[Value, ...]) -> None:
         """Enters the way back from cotangents of all outputs, where arms meet."""
-        constants = [n for n in walk(apart.forward.nodes) if isinstance(n, Constant)]
+        constants = [n for n in apart.forward.all_nodes if isinstance(n, Constant)]
         block = backward.with_nodes((*constants, *backward.nodes))
         joint = apart.forward.with_block(block)
         every = tuple(range(len(self.outputs)))
@@ -224,7 +224,7 @@ class Way:
 
 
 def _has_joins(graph: Graph) -> bool:
-    return any(isinstance(node, ir.Join) for node in walk(graph.nodes))
+    return any(isinstance(node, ir.Join) for node in graph.all_nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -522,7 +522,7 @@ def why_not_recorded(version: Version) -> str:
         return "it looks at values, which no program for JAX does"
     if version.written or version.ordered:  # the caller's Tensors have histories of their own
         return "it writes to its arguments"
-    for node in walk(version.traced.nodes):
+    for node in version.traced.all_nodes:
         if not isinstance(node, Call):
             continue
         if node.op is hooked:

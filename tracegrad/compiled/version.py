@@ -127,20 +127,20 @@ class Version:
         """The places of captured arrays: what is there is no guard, it is read by every call."""
         return [c.source for c in self.captured if c.source is not None]
 
-    @property
+    @cached_property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
         return self.opaque or any(
             isinstance(node, Check)
             or (isinstance(node, Branch) and not node.complete and self.target != "jax")
             or (isinstance(node, Loop) and node.counter is not None and node.after is None)
-            for node in walk(self.program.graph.nodes)
+            for node in self.program.graph.all_nodes
         )
 
     @cached_property
     def opaque(self) -> bool:
         """True when the program calls the user's own Python."""
-        calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
+        calls = (node for node in self.program.graph.all_nodes if isinstance(node, Call))
         return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
 
     @property
@@ -777,7 +777,7 @@ def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
     ``x[5]`` needs ``len(x[5:6]) == 1``, and ``x[-5]`` that ``len(x[4:5]) == 1``.
     """
     found: dict[tuple[Dim, Dim], None] = {}
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and node.op in INDEXED:
             x, *others = (value.type for value in node.operands)
             arrays = others[len(node.op.operands) - 2 :]

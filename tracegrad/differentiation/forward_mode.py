@@ -35,7 +35,6 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
-    walk,
 )
 from codegen.types import LIST, kind
 from tracegrad.differentiation.joins import Unjoined
@@ -89,10 +88,10 @@ class _Writer:
         self.asked = iter(asked)
         self.dots: dict[Value, Value] = dict(tangents)
         self.names: dict[Value, Origin] = {}  # what values turned out to be
-        self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
+        self.heads = {n.label: n for n in graph.all_nodes if isinstance(n, Loop | Join)}
         self.active = self._active(tangents)
         self.stage = Stage(Builder(graph.sizes))
-        for node in walk(graph.nodes):
+        for node in graph.all_nodes:
             self.builder.producer.update((result, node) for result in node.results)
 
     @property
@@ -111,7 +110,7 @@ class _Writer:
         active, before = set(tangents), -1
         while before != len(active):
             before = len(active)
-            for node in walk(self.graph.nodes):
+            for node in self.graph.all_nodes:
                 if isinstance(node, Call):
                     passes = node.op.differentiable or _is_of_lists(node)  # type: ignore[attr-defined]
                     if passes and not active.isdisjoint(node.operands):

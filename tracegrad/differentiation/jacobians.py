@@ -224,7 +224,7 @@ def _by_cotangents(
 
 def _pulled(graph: Graph, targets: Sequence[Value], seeds: Seeds) -> tuple[Graph, list[int]]:
     """The graph with gradients, and for each of its returns the number of that in the old one."""
-    nodes = [*walk(graph.nodes)]
+    nodes = graph.all_nodes
     has_loops = any(isinstance(node, Loop) for node in nodes)
     if not has_loops and any(isinstance(node, Join) for node in nodes):
         return joined_gradients(graph, targets, seeds), [*range(len(list(ends(graph.block))))]

@@ -74,7 +74,7 @@ def backwards_apart(graph: Graph, wanted: Sequence[Value]) -> Apart:
 
 
 def _require_plain(graph: Graph) -> None:
-    calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+    calls = [node for node in graph.all_nodes if isinstance(node, Call)]
     if any(call.op is hooked for call in calls) or regions_of(calls):
         raise Unjoined(None, "hooks and checkpoints are of one path")
 
@@ -186,7 +186,7 @@ class _Writer(WaysBack):
         active, size = set(self.wanted), -1
         while size != len(active):
             size = len(active)
-            for node in walk(self.graph.nodes):
+            for node in self.graph.all_nodes:
                 if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
                     if not active.isdisjoint(node.operands):
                         active.update(node.results)

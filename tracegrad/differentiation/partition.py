@@ -36,8 +36,8 @@ def backward_graph(
     shape it needs; they are the first inputs, in that order. Where the forward branches the
     backward branches on the same value; what is read on one path only is None on the others.
     """
-    constants = {n.result for n in walk(forward.nodes) if isinstance(n, Constant)}
-    results = {result for node in walk(forward.nodes) for result in node.results}
+    constants = {n.result for n in forward.all_nodes if isinstance(n, Constant)}
+    results = {result for node in forward.all_nodes for result in node.results}
     made = (results - constants) | set(forward.inputs)
     block = _without_dead(_without_forward(joint.block, results), joint)
     residuals: dict[Value, None] = {}
@@ -87,7 +87,7 @@ def _without_dead(block: Block, joint: Graph) -> Block:
 
 def sorted_made(graph: Graph) -> list[Value]:
     """The values of a graph in the order in which they are made."""
-    return [result for node in walk(graph.nodes) for result in node.results]
+    return [result for node in graph.all_nodes for result in node.results]
 
 
 def _symbols(node: Node, graph: Graph) -> set[str]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed, walk
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
 from codegen.spelling import Subscript
 from codegen.types import LIST, is_inexact
 from tracegrad.errors import NotDifferentiableError, TraceError
@@ -578,7 +578,7 @@ class Reverse:
         self.names: dict[Value, Origin] = {}  # what values turned out to be
         self.hooks = _hooks_of(graph)
         self.regions: dict[Value, Region] = {}
-        self.constants = constants_of(walk(graph.nodes))
+        self.constants = constants_of(graph.all_nodes)
         self.last: Value | None = None  # the cotangent that was finished last
         self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
 

@@ -342,7 +342,9 @@ class WaysBack:
         read = [v for node in walk(block.nodes) for v in node.operands if v in facts.made]
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             known = dict.fromkeys((*read, *_outputs(block, facts.made)))
-            block = renamed(block, {value: self._kept_behind(facts, value) for value in known})
+            if known:
+                new = {value: self._kept_behind(facts, value) for value in known}
+                block = renamed(block, new)
         return behind(builder, block)
 
     def _kept_behind(self, facts: JoinFacts, value: Value) -> Value:

@@ -31,7 +31,6 @@ from codegen.ir import (
     Node,
     Number,
     ends,
-    walk,
 )
 from codegen.keys import graph_key
 from codegen.passes.client import Pass
@@ -136,7 +135,7 @@ def _remember(table: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
 def _labels(graph: Graph) -> Hashable:
     """What the source says of the user's code: names and lines are part of a program's identity."""
     origins = [value.origin for value in graph.inputs]
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Check | Branch | Loop | Join):
             origins.append(node.origin)
         origins += [result.origin for result in node.results]

@@ -24,7 +24,7 @@ from codegen.emit.formatting import formatted
 from codegen.emit.module import in_groups
 from codegen.emit.target import place
 from codegen.emit.writer import Names
-from codegen.ir import Branch, Check, Loop, walk
+from codegen.ir import Branch, Check, Loop
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.compiled.joint_graph import Returned
@@ -635,7 +635,7 @@ def _roots(
 def _looks(version: Version) -> list[str]:
     """The looks of a program and the outcomes that it knows, in the order of its graph."""
     found: list[str] = []
-    for node in walk(version.program.graph.nodes):
+    for node in version.program.graph.all_nodes:
         if isinstance(node, Check):
             seen = repr(node.outcome)
         elif isinstance(node, Branch) and not node.complete:
@@ -651,13 +651,13 @@ def _looks(version: Version) -> list[str]:
 
 def _looks_itself(version: Version) -> bool:
     """Whether the function itself looks at values, and not the program alone."""
-    nodes = list(walk(version.differentiated.nodes))
+    nodes = list(version.differentiated.all_nodes)
     asks = any(isinstance(x, Check) or (isinstance(x, Branch) and not x.complete) for x in nodes)
     return asks or any(isinstance(x, Loop) and x.counter and not x.after for x in nodes)
 
 
 def _branched(version: Version) -> bool:
-    return any(isinstance(node, Branch | Loop) for node in walk(version.program.graph.nodes))
+    return any(isinstance(node, Branch | Loop) for node in version.program.graph.all_nodes)
 
 
 def _spelled(state: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
-from codegen.ir import Call, Graph, Op, Value, dims_of, ends, walk
+from codegen.ir import Call, Graph, Op, Value, dims_of, ends
 from codegen.sizes import Dim
 from tracegrad.fast_math.contraction_order import TIMES, Labels, Planner, Step, size_of
 from tracegrad.fast_math.empty_lengths import is_extent, names_of, reads_length, share
@@ -98,7 +98,7 @@ class Sums:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        calls = [node for node in graph.all_nodes if isinstance(node, Call)]
         self.sums = [call for call in calls if _is_sum(call) or _is_product(call)]
         kept = {value for end in ends(graph.block) for value in end.outputs}
         self.plans: dict[Value, Plan] = {}
@@ -120,7 +120,7 @@ class Sums:
         """The values that only sums read, if all are contracted, through ops that they see."""
         sums = {node.results[0] for node in self.sums}
         free: set[Value] = set()
-        for node in reversed(list(walk(self.graph.nodes))):
+        for node in reversed(self.graph.all_nodes):
             if not isinstance(node, Call) or node.op not in DISSOLVED:
                 continue
             result = node.results[0]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from codegen.ir import Call, Graph, Node, Value, ends, walk
+from codegen.ir import Call, Graph, Node, Value, ends
 from codegen.passes.client import Client
 from codegen.rewrite import Rewriter, offered, rewrite
 from codegen.types import kind
@@ -51,7 +51,7 @@ class _Products:
         self.graph = graph
         self.outer: set[Value] = set()
         self.vanishing: set[Value] = set()
-        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        calls = [node for node in graph.all_nodes if isinstance(node, Call)]
         for call in calls:
             if self._is_outer(call):
                 self.outer.add(call.results[0])

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Value, dims_of, walk
+from codegen.ir import Call, Graph, Value, dims_of
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
 from codegen.types import weak
@@ -47,7 +47,7 @@ def exponentials_once(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 def _computed_again(graph: Graph) -> Iterator[tuple[Value, Value]]:
     """The exponentials in a graph, and the results whose own they are over their sums."""
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if not isinstance(node, Call) or node.op is not ufuncs.exp:
             continue
         made = _made(graph, node.operands[0], softmax.log_softmax_over)

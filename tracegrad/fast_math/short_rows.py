@@ -9,7 +9,7 @@ another order.
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Trait, Value, dims_of, walk
+from codegen.ir import Call, Graph, Trait, Value, dims_of
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
@@ -53,7 +53,7 @@ def _products(graph: Graph) -> set[Value]:
     """Products of matrices whose first has its columns apart, and whose own rows may be short."""
     columns: set[Value] = set()
     products: set[Value] = set()
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if not isinstance(node, Call):
             continue
         result, handed_on = node.results[0], not columns.isdisjoint(node.operands)

@@ -10,7 +10,7 @@ import numpy as np
 
 from codegen.array_bytes import bytes_text
 from codegen.emit.header import saved
-from codegen.ir import Branch, Call, Check, Node, walk
+from codegen.ir import Branch, Call, Check, Node
 from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.arguments.stacked_lists import length_text
@@ -401,7 +401,7 @@ def _effects(version: Version) -> list[str]:
 
 def _looks(version: Version) -> list[str]:
     facts: dict[str, None] = {}
-    for node in walk(version.traced.nodes):
+    for node in version.traced.all_nodes:
         fact = _look(node)
         if fact:
             facts[fact] = None
@@ -422,7 +422,7 @@ def _look(node: Node) -> str:
 
 def _unrolled(version: Version) -> list[str]:
     """The loops that are unrolled, each with the statement that is the reason."""
-    nodes = walk(version.traced.nodes)
+    nodes = version.traced.all_nodes
     points = (result.origin.point for node in nodes for result in node.results)
     return [
         f"{loop.removesuffix(':')}: {why}" for loop, why in unrolled(points, version.target).items()

@@ -119,7 +119,7 @@ def as_recorded(graph: Graph) -> Graph:
     """
     stands = {
         node.results[0]: node.operands[0]
-        for node in walk(graph.nodes)
+        for node in graph.all_nodes
         if isinstance(node, Call) and node.op is handed
     }
     if not stands:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Graph, Trait, walk
+from codegen.ir import Call, Graph, Trait, once_for_each_graph
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType
@@ -120,9 +120,10 @@ def draw(
 # -- runs that do not count ---------------------------------------------------------------------
 
 
+@once_for_each_graph
 def sources_of(graph: Graph) -> tuple[np.random.BitGenerator, ...]:
     """The generators of bits that a program draws from."""
-    calls = [node for node in walk(graph.nodes) if isinstance(node, Call) and node.op is drawn]
+    calls = [node for node in graph.all_nodes if isinstance(node, Call) and node.op is drawn]
     sources = [call.attribute("draw").call.generator.bit_generator for call in calls]
     return tuple({id(source): source for source in sources}.values())
 

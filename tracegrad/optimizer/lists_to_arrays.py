@@ -27,7 +27,6 @@ from codegen.ir import (
     Room,
     Value,
     dims_of,
-    walk,
     with_operands,
 )
 from codegen.sizes import Dim, symbol
@@ -42,7 +41,7 @@ Bounds: TypeAlias = "tuple[int | None, int | None]"
 
 def stacked(graph: Graph) -> Graph:
     """The graph with arrays in the place of lists; `CodegenError` where one has no such form."""
-    if not any(isinstance(node, Call) and node.op is new_list for node in walk(graph.nodes)):
+    if not any(isinstance(node, Call) and node.op is new_list for node in graph.all_nodes):
         return graph
     stacker = _Stacker(graph)
     block = stacker.block(graph.block, {}, {})
@@ -66,7 +65,7 @@ class _Stacker:
         self.graph = graph
         self.root: dict[Value, Value] = {}
         self.families: dict[Value, _Family] = {}
-        self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
+        self.loops = {node.label: node for node in graph.all_nodes if isinstance(node, Loop)}
         self.bounds: dict[Value, Bounds] = {}  # of the counters of loops
         self.length = ""  # the symbol of a number of turns that nobody knows
         self.counts: dict[object, Value] = {}  # what counts such turns, by loop
@@ -87,7 +86,7 @@ class _Stacker:
 
     def _join(self) -> None:
         """Finds which values are one list."""
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             if isinstance(node, Loop | Again) and node.label in self.loops:
                 parameters = self.loops[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
@@ -104,7 +103,7 @@ class _Stacker:
     def _held(self) -> list[tuple[Value, Value]]:
         """Lists, with the lists that they hold."""
         pairs: list[tuple[Value, Value]] = []
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             match node:
                 case Call(op, (outer, value), _, _) if op is appended and value.type == LIST:
                     pairs.append((outer, value))
@@ -118,7 +117,7 @@ class _Stacker:
     def _learn(self) -> None:
         for outer, inner in self._held():
             self._family(outer).items = inner
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             match node:
                 case Call(op, operands, _, (result,)) if op is new_list:
                     self._family(result).first = len(operands)
@@ -135,7 +134,7 @@ class _Stacker:
                         self.bounds[counter.index] = low, _sum(most, -1)
                     else:
                         self.bounds[counter.index] = _sum(least, 1), high
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             if isinstance(node, Call) and node.op is item and node.results[0].type != LIST:
                 self._family(node.operands[0]).type = node.results[0].type
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from codegen.ir import Call, Constant, Graph, Op, Value, walk
+from codegen.ir import Call, Constant, Graph, Op, Value
 from codegen.memory_order import Ordered, ordered_values
 from codegen.rewrite import Rewriter, offered, sweep
 from tracegrad.ops.shape.creation import LIKE, bare
@@ -37,7 +37,7 @@ def depends_on_order(graph: Graph) -> bool:
 
 
 def _asking(graph: Graph) -> list[Call]:
-    return [node for node in walk(graph.nodes) if isinstance(node, Call) and node.op in ASKING]
+    return [node for node in graph.all_nodes if isinstance(node, Call) and node.op in ASKING]
 
 
 def in_known_order(graph: Graph, ordered: Iterable[Value]) -> Graph:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Branch, Call, Check, Loop, Trait, walk
+from codegen.ir import Branch, Call, Check, Loop, Trait
 from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
@@ -241,7 +241,7 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _unbounded(version: Version, name: str) -> ArgumentError:
     """What is raised where turns save values, and nobody knows how many turns there are."""
-    loops = [x for x in walk(version.traced.nodes) if isinstance(x, Loop) and x.counter is None]
+    loops = [x for x in version.traced.all_nodes if isinstance(x, Loop) and x.counter is None]
     line = f" ({loops[0].origin.file}:{loops[0].origin.line})" if loops else ""
     return ArgumentError(
         f"{name} is called with JAX tracers, and its gradient reads what each turn of a while loop "
@@ -297,7 +297,7 @@ def _needs_no_value(version: Version) -> bool:
     """Whether a program stands for values of which nothing is known."""
     if version.program.source.retries:
         return False
-    nodes = list(walk(version.differentiated.nodes))  # without the looks that JAX's programs add
+    nodes = list(version.differentiated.all_nodes)  # without the looks that JAX's programs add
     looks = any(
         isinstance(x, Check)
         or (isinstance(x, Branch) and not x.complete)
@@ -371,7 +371,7 @@ def _tell_of_types(calling: Any, version: Version) -> None:
     if jax.has_wide_types():
         return
     graph = version.program.graph
-    values = [*graph.inputs, *(value for node in walk(graph.nodes) for value in node.results)]
+    values = [*graph.inputs, *(value for node in graph.all_nodes for value in node.results)]
     wide = [v for v in values if v.type.dtype in ("float64", "complex128") and not v.type.weak]
     if not wide:
         return

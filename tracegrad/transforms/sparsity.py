@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Join, Loop, Trait, Value, walk
+from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Join, Loop, Trait, Value
 from codegen.passes.dce import dce
 from codegen.sizes import symbols
 from codegen.types import LIST
@@ -122,7 +122,7 @@ def places_of(graph: Graph, targets: Sequence[Value], inputs: Sequence[Any], cou
 def _is_understood(graph: Graph) -> bool:
     """Whether there is neither code of the user's nor a length that values decide."""
     known = {name for value in graph.inputs for name in _symbols(value)}
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and (
             node.op.opaque  # type: ignore[attr-defined]
             or Trait.EFFECT in node.op.traits

@@ -21,7 +21,6 @@ from codegen.ir import (
     Origin,
     Value,
     renamed,
-    walk,
 )
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Told
 from tracegrad.differentiation.loops.list_reads import Cotangents
@@ -39,7 +38,7 @@ ThenMaybe: TypeAlias = "Callable[[Cotangents, Sequence[Value]], Block]"
 
 def read_by_elements(graph: Graph) -> Iterator[Value]:
     """The arrays of a graph of which rows or elements are read."""
-    for node in walk(graph.nodes):
+    for node in graph.all_nodes:
         if isinstance(node, Call) and node.op in INDEXED:
             yield node.operands[0]
 

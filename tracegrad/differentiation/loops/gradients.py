@@ -239,7 +239,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         size = -1
         while size != len(active):
             size = len(active)
-            for node in walk(self.graph.nodes):
+            for node in self.graph.all_nodes:
                 if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
                     if not active.isdisjoint(node.operands):
                         active.update(filter(moves, node.results))

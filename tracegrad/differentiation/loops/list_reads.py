@@ -114,7 +114,7 @@ def without_repeats(graph: Graph) -> Graph:
 
 def counters_of(graph: Graph) -> frozenset[Value]:
     """The numbers that loops count with."""
-    loops = (node for node in walk(graph.nodes) if isinstance(node, Loop))
+    loops = (node for node in graph.all_nodes if isinstance(node, Loop))
     return frozenset(loop.counter.index for loop in loops if loop.counter is not None)
 
 
@@ -131,7 +131,7 @@ def through_lists(graph: Graph) -> Graph:
     counters = counters_of(graph)
     read = {
         node.operands[0]
-        for node in items_in(walk(graph.nodes))
+        for node in items_in(graph.all_nodes)
         if (row := row_of(graph.producer, node.operands[1], counters)) is None or row.times
     }
     if all(node.results[0] not in read for node in lists_in(graph.nodes)):
@@ -233,9 +233,9 @@ class Listing:
 
     def _learn_lists(self) -> None:
         self.counters = counters_of(self.graph)
-        self.read = {v for node in walk(self.graph.nodes) for v in node.operands}
+        self.read = {v for node in self.graph.all_nodes for v in node.operands}
         self.read.update(v for end in ends(self.graph.block) for v in end.outputs)
-        loops = [node for node in walk(self.graph.nodes) if isinstance(node, Loop)]
+        loops = [node for node in self.graph.all_nodes if isinstance(node, Loop)]
         parameters = (p for loop in loops for p in loop.parameters)
         filled = (p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:])))
         self.lists = frozenset((*filled, *(n.results[0] for n in lists_in(self.graph.nodes))))

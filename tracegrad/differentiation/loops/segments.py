@@ -310,4 +310,4 @@ def times_looked_at(facts: Iterable[Facts], over: Set[object]) -> int:
 
 def has_budgets(graph: Graph) -> bool:
     """Whether there are loops that may not keep all of their turns."""
-    return any(isinstance(n, Call) and n.op is budget_start for n in walk(graph.nodes))
+    return any(isinstance(n, Call) and n.op is budget_start for n in graph.all_nodes)

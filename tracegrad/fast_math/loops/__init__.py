@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from codegen.ir import Graph, Loop, walk
+from codegen.ir import Graph, Loop
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from tracegrad.fast_math.loops.hoisting import hoisted
@@ -40,10 +40,10 @@ Step = Callable[[Graph, Turn], "Graph | None"]
 
 def turns_at_once(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what turns of loops need not wait for."""
-    labels = [node.label for node in walk(graph.nodes) if isinstance(node, Loop)]
+    labels = [node.label for node in graph.all_nodes if isinstance(node, Loop)]
     for label in labels:
         for step in (with_arrays, derived_behind, ready_first, hoisted, summed_behind):
-            loop = next(n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label is label)
+            loop = next(n for n in graph.all_nodes if isinstance(n, Loop) and n.label is label)
             turn = turn_of(graph, loop)
             graph = graph if turn is None else step(graph, turn) or graph
     return dce(graph) if labels else graph

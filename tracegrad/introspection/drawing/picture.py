@@ -27,7 +27,6 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
-    walk,
 )
 from codegen.passes.fuse import fuse
 from tracegrad.introspection.drawing.labels import Words
@@ -49,7 +48,7 @@ class Line:
 class Box:
     """What one box says.
 
-    `nodes` are places in ``walk(graph.nodes)``, this node's last; an input has none. `kind` is
+    `nodes` are places in ``graph.all_nodes``, this node's last; an input has none. `kind` is
     "input", "op", "view", "look" or "number". `saved` tells that a later section reads the value.
     Boxes of one number `fused` run together where arrays are large (`codegen.passes.fuse`).
     """
@@ -159,7 +158,7 @@ class _Drawer:
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.place = {id(node): i for i, node in enumerate(walk(self.graph.nodes))}
+        self.place = {id(node): i for i, node in enumerate(self.graph.all_nodes)}
         self.saved = self._saved()
 
     def run(self) -> Picture:
@@ -172,7 +171,7 @@ class _Drawer:
     def _saved(self) -> set[Value]:
         """Values of the forward that the backward reads, numbers aside."""
         found: set[Value] = set()
-        for node in walk(self.graph.nodes):
+        for node in self.graph.all_nodes:
             if isinstance(node, Call) and node.results[0].origin.section:
                 found |= {v for v in node.operands if not v.origin.section}
         return {v for v in found if self.graph.constant(v) is None}
@@ -229,7 +228,7 @@ class _Drawer:
                 box = replace(self._looked(node, place, "", origin), text="ways that meet")
                 self.boxes.update(dict.fromkeys(node.results, box))
             case Again(label, origin=origin):
-                turn = any(isinstance(n, Loop) and n.label == label for n in walk(self.graph.nodes))
+                turn = any(isinstance(n, Loop) and n.label == label for n in self.graph.all_nodes)
                 text = "next turn" if turn else "after it"
                 box = replace(self._looked(node, place, "", origin), text=text)
         for operand in node.operands:

@@ -28,7 +28,6 @@ from codegen.ir import (
     Node,
     Origin,
     inner_blocks,
-    walk,
 )
 from tracegrad.compiled.traced_run import code_of
 from tracegrad.introspection.report.highlighting import graph_line, python_lines
@@ -73,7 +72,7 @@ def user_listings(
     `written` are the origins of the program's lines: some are of no node (what takes arguments
     apart, what returns).
     """
-    nodes = list(walk(graph.nodes))
+    nodes = graph.all_nodes
     lines: dict[tuple[str, int], list[int]] = {}
     codes: dict[CodeType, None] = {}
     own = code_of(function)
@@ -182,7 +181,7 @@ def _user_line(
 
 def graph_listing(title: str, graph: Graph) -> Listing:
     """The printed graph; its lines are in the order of its nodes."""
-    place = {id(node): index for index, node in enumerate(walk(graph.nodes))}
+    place = {id(node): index for index, node in enumerate(graph.all_nodes)}
     shown: list[Node | None] = [None] * (1 + len(graph.sizes.unsolved))
 
     def write(block: Block) -> None:
@@ -225,7 +224,7 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
     as well: a node that has no statement of its own stands where it is read. Numbers are left out,
     since a forward and its backward may share them.
     """
-    nodes = list(walk(graph.nodes))
+    nodes = graph.all_nodes
     place = {id(node): index for index, node in enumerate(nodes)}
     statements: dict[int, list[int]] = {}
     for index, (text, mark) in enumerate(zip(source.text.splitlines(), source.marks, strict=True)):
