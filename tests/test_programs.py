@@ -163,6 +163,29 @@ def test_compiled_equals_eager(program):
     assert_same_bits(split(f(*program.args)), expected, "second call")
 
 
+class Calls:
+    number = 0
+
+
+@pytest.mark.filterwarnings("ignore:.*more than compute")
+@every_program
+def test_the_tape_of_a_traced_run_gives_the_same(program):
+    """The first call of a function that counts is traced and gets no program."""
+    function = program.new()
+
+    def counting(*args):
+        Calls.number += 1
+        return function(*args)
+
+    if program.static_argnames:
+        pytest.skip("names of parameters are those of the function alone")
+    f = Watched(tg.value_and_grad(counting, program.argnums, has_aux=program.has_aux))
+    expected = eager(program, program.args)
+    assert_same_bits(split(f(*program.args)), expected, "first call")
+    assert f.cache_info().versions == 0
+    assert_same_bits(split(f(*program.args)), expected, "second call")
+
+
 @every_program
 def test_other_values_and_sizes(program):
     """One callable for all arguments, a new one for each, and eager agree."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from codegen.ir import Value
 from tracegrad.autograd import engine
-from tracegrad.tape.tape import FREED, LEAF, Node, Output
+from tracegrad.tape.tape import FREED, Node, Output, parent_of
 from tracegrad.tensors.tensor import Tensor
 
 
@@ -118,7 +118,7 @@ class Assumed:
         asked += self.unread
         if not all(map(requires_grad, asked)):
             return False
-        if any([is_watched(made_by(x)) for x in asked]):
+        if any([is_watched(parent_of(x)) for x in asked]):
             return False
         keys = set(map(engine.key_of, asked))
         if len(keys) < len(asked):
@@ -161,8 +161,3 @@ def may_depend_on(x: Tensor, keys: set[Any]) -> bool:
     if any(node.more is FREED for node in nodes):
         return True
     return any(engine.key_of_parent(p) in keys for node in nodes for p in node.parents)
-
-
-def made_by(x: Tensor) -> Any:
-    """What made a Tensor; a leaf itself."""
-    return x if x._node is LEAF else x._node

@@ -30,7 +30,17 @@ from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.hooks import hook_name
 from tracegrad.tape.own_leaves import ask_mode, refuse_others
-from tracegrad.tape.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
+from tracegrad.tape.tape import (
+    EMPTY,
+    FREED,
+    LEAF,
+    WRITES,
+    Node,
+    Output,
+    Shape,
+    parent_of,
+    run_backward,
+)
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.coercion import array_for
 from tracegrad.tensors.devices import DeviceArray, move
@@ -210,9 +220,8 @@ def node_behind(key: Any) -> Node:
 
 def leaves_of(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> list[Tensor]:
     """The leaves that require grad, in the order in which they are met."""
-    found = {t: None for t in outputs if t._node is LEAF}
-    found |= {p: None for node in nodes for p in node.parents if type(p) is Tensor}
-    return list(found)
+    met = [*map(parent_of, outputs), *(p for node in nodes for p in node.parents)]
+    return list(dict.fromkeys([x for x in met if type(x) is Tensor]))
 
 
 def gradients(

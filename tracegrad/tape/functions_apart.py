@@ -16,7 +16,7 @@ from typing import Any
 from tracegrad.errors import GradientError, TraceError
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import LEAF, Output, next_stamp
+from tracegrad.tape.tape import Node, Output, next_stamp, parent_of
 from tracegrad.user_code.program_points import at_line
 
 
@@ -61,8 +61,9 @@ def _refuse(x: Any, run: Apart) -> None:
         )
     if run.since is None or STATE.grad_enabled or x._node is None or id(x) in run.inputs:
         return
-    node = x._node.node if type(x._node) is Output else x._node
-    if is_own_leaf(x) if node is LEAF else node.stamp > run.since:
+    made = parent_of(x)
+    node = made.node if type(made) is Output else made
+    if node.stamp > run.since if type(node) is Node else is_own_leaf(node):
         return
     raise lost_by(run.name)
 

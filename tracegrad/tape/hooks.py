@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 
 from tracegrad.errors import GradientError, TraceError
-from tracegrad.tape.tape import FREED, LEAF, Node, Output
+from tracegrad.tape.tape import FREED, Node, Output, parent_of
 
 _next_id = count().__next__
 
@@ -71,12 +71,13 @@ def inner_result(what: str) -> GradientError:
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """`Tensor.register_hook`."""
-    if tensor._node is None:
+    made = parent_of(tensor)
+    if made is None:
         raise GradientError("cannot register a hook on a Tensor that does not require grad")
-    if tensor._node is LEAF:
-        if tensor._hooks is None:
-            tensor._hooks = {}
-        hooks = tensor._hooks
+    if type(made) is type(tensor):  # a leaf
+        if made._hooks is None:
+            made._hooks = {}
+        hooks = made._hooks
     else:
         hooks = extras_of(tensor).setdefault("hooks", {})
     number = _next_id()

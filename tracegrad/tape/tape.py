@@ -136,6 +136,12 @@ class Shape:
 TYPES[Shape] = lambda x: ArrayType(x.dtype.name, tuple(x.shape))
 
 
+def parent_of(x: Any) -> Any:
+    """What a node keeps of an operand to go on backwards: a leaf, or what made the operand."""
+    node = getattr(x, "_node", None)
+    return x if node is LEAF else node
+
+
 def record(
     op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], result: Any, traced: Any
 ) -> Node:
@@ -143,17 +149,8 @@ def record(
     node: Node = Node.__new__(Node)
     node.op = op
     node.attributes = attributes
-    parents: list[Any] = []  # what is kept of an operand to go on backwards
-    values: list[Any] = []
-    for x in operands:
-        if hasattr(x, "_node"):
-            parents.append(x if x._node is LEAF else x._node)
-            values.append(x._array)
-        else:
-            parents.append(None)
-            values.append(x)
-    node.parents = tuple(parents)
-    node.values = tuple(values)
+    node.parents = tuple(map(parent_of, operands))
+    node.values = tuple([x._array if hasattr(x, "_node") else x for x in operands])
     node.result = result
     node.stamp = next_stamp()
     node.traced = traced

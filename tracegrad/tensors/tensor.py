@@ -1,10 +1,10 @@
 """The Tensor: an array that remembers which ops made it.
 
 A `Tensor` holds a NumPy array or scalar, or an array on a device (``_array``), what made it
-(``_node``: None, `LEAF`, a tape node or one of its outputs), and, while a function is being traced,
-its value in the graph (``_traced``). Its operators and methods are made from the op table
-(`tracegrad.tensors.methods`, in place: `tracegrad.tensors.inplace`); what stands here is what is
-not an op: conversions, looks at values and shapes, gradient bookkeeping.
+(``_node``: None, `LEAF`, a tape node or one of its outputs, or the leaf that it stands for), and,
+while a function is being traced, its value in the graph (``_traced``). Its operators and methods
+are made from the op table (`tracegrad.tensors.methods`, in place: `tracegrad.tensors.inplace`);
+what stands here is what is not an op: conversions, looks at values and shapes, gradients.
 """
 
 from __future__ import annotations
@@ -486,7 +486,7 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """True when no recorded op made it."""
-        return self._node is None or self._node is LEAF
+        return self._node is None or self._node is LEAF or type(self._node) is Tensor
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switches recording for a leaf; returns the Tensor."""
@@ -571,7 +571,7 @@ def sharing(tensor: Tensor) -> Tensor:
 def node_of(tensor: Tensor) -> Node | None:
     """The tape's node that made a Tensor; None for a leaf."""
     node = tensor._node
-    if node is None or node is LEAF:
+    if node is None or node is LEAF or type(node) is Tensor:
         return None
     return node.node if type(node) is Output else node
 

@@ -20,6 +20,7 @@ from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
+from tracegrad.tape.tape import parent_of
 from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
@@ -241,7 +242,7 @@ class Closing(FirstTurns):
         number = value.type == WIDE and not isinstance(array, np.ndarray)
         tensor = wrap(np.float64(array) if number else array, (trace, value))
         if type(x) is Tensor:
-            tensor._node = x._node
+            tensor._node = parent_of(x)
         original = self.world.original(x)
         if original is not x or type(x) is not Tensor:  # else the run made it, and leaves no Tensor
             self.world.stands_for(tensor, original)

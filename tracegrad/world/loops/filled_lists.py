@@ -18,6 +18,7 @@ from weakref import WeakSet
 from codegen.ir import Value
 from codegen.sizes import Dim, Size, add
 from tracegrad.ops.python_lists import list_item
+from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.loop_runner import Held, array_of
@@ -178,5 +179,5 @@ class Filling:
             if known.value not in tensors:
                 tensors[known.value] = Held(known.items)
         tensor = wrap(array_of(found), (self.trace, value))
-        tensor._node = getattr(found, "_node", None)
+        tensor._node = parent_of(found)
         return tensor

@@ -8,7 +8,8 @@ anything else with the list, and a loop that is left before its last turn, is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
@@ -23,6 +24,7 @@ from tracegrad.ops.python_lists import collected, list_item, row_list
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.shape.joining import stack
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.filled_lists import Filling
 from tracegrad.world.loops.list_ends import Tails, tail_of
@@ -328,9 +330,7 @@ class Lists(Tails, Filling, Uniforms):
         """What the function has for a list that the program has as an array."""
         array = x._traced[1]  # type: ignore[index]
         (rows,) = self.trace.builder.call(row_list, (array,), array.origin)
-        items = [self._row_item(rows, k, row) for k, row in enumerate(x._array)]
-        for item in items:
-            item._node = x._node
+        items = [self._row_item(rows, k, row) for k, row in enumerate(_rows_of(x))]
         made = type(like)(items)
         self.finishes(made, rows)
         self.of_arguments[rows] = array
@@ -342,7 +342,7 @@ class Lists(Tails, Filling, Uniforms):
         (value,) = builder.call(list_item, (rows, place), rows.origin.named(None))
         self.items[value] = rows
         tensor = wrap(getattr(x, "_array", x), (self.trace, value))
-        tensor._node = getattr(x, "_node", None)
+        tensor._node = parent_of(x)
         return tensor
 
     def stacked(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
@@ -352,20 +352,35 @@ class Lists(Tails, Filling, Uniforms):
         known = self.filled(operands[0])
         if known is None or any(x is not y for x, y in zip(known.items, known.then, strict=True)):
             return None
-        before = STATE.update(trace=None, machine=None)
-        try:
+        with _outside_of_traces():
             plain = stack([untraced(x) for x in known.items])
-        finally:
-            STATE.update(**before)
         (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
         tensor = wrap(plain._array, (self.trace, value))
         tensor._node = plain._node
         return tensor
 
 
+@contextmanager
+def _outside_of_traces() -> Iterator[None]:
+    before = STATE.update(trace=None, machine=None)
+    try:
+        yield
+    finally:
+        STATE.update(**before)
+
+
+def _rows_of(x: Tensor) -> Sequence[Any]:
+    """The rows of an array, which have its history."""
+    if x._node is None:
+        return list(x._array)
+    whole = untraced(x)
+    with _outside_of_traces():
+        return [whole[k] for k in range(len(x._array))]
+
+
 def _untraced(x: Any) -> Tensor:
     tensor = wrap(getattr(x, "_array", x))
-    tensor._node = getattr(x, "_node", None)
+    tensor._node = parent_of(x)
     return tensor
 
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from codegen.ir import Call, Check, Value
 from tracegrad.machine.world_protocol import ABSENT
-from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_lists import collected, list_item
 from tracegrad.ops.shape.joining import stack
-from tracegrad.tape.tape import LEAF, record
+from tracegrad.tape.tape import LEAF, parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
@@ -32,7 +31,7 @@ def untraced(x: Any) -> Any:
     if type(x) is not Tensor:
         return x
     tensor = wrap(x._array)
-    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
+    tensor._node = parent_of(x)
     return tensor
 
 

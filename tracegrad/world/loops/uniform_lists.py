@@ -21,6 +21,7 @@ from codegen.ir import Origin, Value
 from tracegrad.machine.liveness import live
 from tracegrad.ops.python_lists import array_list, list_item
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.lengths import FEWEST
 from tracegrad.world.loops.loop_runner import Held
@@ -205,7 +206,7 @@ class Uniforms:
         self.stand_ins.add(value)
         self.loops.walk.tensors.setdefault(rows, Held(tensors))
         tensor = wrap(tensors[number]._array, (self.trace, value))
-        tensor._node = tensors[number]._node
+        tensor._node = parent_of(tensors[number])
         return tensor
 
     def _as_own(self, item: Any) -> Any:
