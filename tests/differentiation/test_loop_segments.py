@@ -234,3 +234,71 @@ def test_second_derivatives_go_through_segments():
     bounded = tg.hessian(tg.checkpoint(recurrent, max_bytes=200), argnums=1)
     assert_same_bits(bounded(x, w), tg.hessian(recurrent, argnums=1)(x, w))
     assert "keeps what" in said_by(bounded.source(x, w))
+
+
+def left_in_a_turn(x, c):
+    for _ in range(20):
+        x = np.sin(x)
+        if x[0] < c:
+            break
+    return np.sum(x)
+
+
+def left_and_goes_on(x, c):
+    for t in range(20):
+        x = np.sin(x) + 0.01 * t
+        if x[0] < c:
+            return np.sum(x * x)
+    return np.sum(np.cos(x))
+
+
+def rows_until(x, c):
+    h = x
+    for row in np.linspace(1.0, 2.0, 400).reshape(20, 20):
+        h = np.tanh(h * row)
+        if np.sum(h) < c:
+            break
+    h = h * 2.0
+    return np.sum(h**3)
+
+
+@pytest.mark.parametrize("budget", [100, 300, 600, 1000, 2000])
+@pytest.mark.parametrize("function", [left_in_a_turn, left_and_goes_on, rows_until])
+def test_a_loop_with_a_budget_is_left_in_any_turn(function, budget):
+    bounded = tg.value_and_grad(tg.checkpoint(function, max_bytes=budget))
+    plain = tg.value_and_grad(function)
+    for c in (-1.0, 2.0, 0.9, 0.7, 0.6, 0.5, 0.4, 0.35, 0.3):
+        assert_same_bits(bounded(np.ones(20), c), plain(np.ones(20), c))
+
+
+def either_arm(x, w):
+    h = np.zeros(3)
+    for t in range(len(x)):
+        if x[t] > 0:
+            h = np.tanh(w * h + x[t])
+        else:
+            h = np.sin(h) * w
+        h = h * 0.9
+    return np.sum(h**2)
+
+
+def warped(x, y):
+    n, m = len(x), len(y)
+    table = np.full((n + 1, m + 1), np.inf)
+    table[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            nearest = min(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1])
+            table[i, j] = (x[i - 1] - y[j - 1]) ** 2 + nearest
+    return table[n, m]
+
+
+@pytest.mark.parametrize("budget", [50, 400, 2000, 20000])
+@pytest.mark.parametrize("function", [either_arm, warped])
+def test_arms_that_meet_in_turns_have_a_budget(function, budget):
+    x, w = np.sin(np.arange(30.0)), np.array([0.5, -0.3, 0.9])
+    plain = tg.grad(function, argnums=(0, 1))
+    bounded = tg.grad(tg.checkpoint(function, max_bytes=budget), argnums=(0, 1))
+    assert_same_bits(bounded(x, w), plain(x, w))
+    assert_same_bits(bounded(x[::-1].copy(), w), plain(x[::-1].copy(), w))
+    assert len(bounded.source(x, w)) < 3 * len(plain.source(x, w))

@@ -484,3 +484,19 @@ def test_the_text_does_not_depend_on_the_turns(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_others_have_too_is_right(name):
     agree(OTHERS[name])
+
+
+def test_objects_beside_a_loop_do_not_unroll_it():
+    table = [[k] for k in range(3000)]
+
+    def total(x, w):
+        rows, n, last = table, len(x), len(w)
+        y = np.zeros(n)
+        for i in range(1, n):
+            y[i] = 0.5 * y[i - 1] + x[i] * w[last - 1]
+        return np.sum(y) + rows[3][0] * n
+
+    gradient = tg.grad(total)
+    x = np.linspace(0.0, 1.0, 40)
+    gradient(x, np.ones(3))
+    assert "for i in range(" in gradient.source(x, np.ones(3))

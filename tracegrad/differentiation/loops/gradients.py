@@ -108,8 +108,6 @@ def numbered_gradients(
             raise Unjoined(None, str(error)) from error
         raise
     if has_budgets(graph):  # now it is known what turns keep
-        if writer.joins:
-            raise Unjoined(None, "what turns keep has a budget")
         for parts in (True, False):  # where neither has gradients, loops keep all their turns
             cut = Segments(graph, writer.facts, parts)
             in_segments = _Writer(cut.graph, wanted, seeds, cut.again, cut.over)
@@ -292,7 +290,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
             block = self._turns(loop, count, cts, before_the_loop, 0, maybe)
         block = block.with_nodes((*builder.nodes, *block.nodes))
         stop = counter.index if in_turn else counter.stop
-        return made_again(self.graph, self.facts, loop, stop, block)
+        return made_again(self.graph, self.facts, self, loop, stop, block)
 
     def _kept(self, facts: Facts) -> Facts:
         """What the forward keeps of a loop: nothing of turns that are made once more."""

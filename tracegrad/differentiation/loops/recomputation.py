@@ -7,7 +7,7 @@ more than the states between turns, the last turn is left out: its state is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from codegen.ir import (
     Call,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -28,7 +29,7 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.types import LIST
-from tracegrad.differentiation.loops.residuals import INT, Facts, Tapes
+from tracegrad.differentiation.loops.residuals import INT, Arms, Facts, Tapes
 from tracegrad.ops.elementwise.ufuncs import add, subtract
 from tracegrad.ops.python_lists import appended, first_items
 
@@ -36,7 +37,12 @@ BACKWARD = Origin(section="backward")
 
 
 def made_again(
-    graph: Graph, facts: Mapping[object, Facts], loop: Loop, stop: Value | None, back: Block
+    graph: Graph,
+    facts: Mapping[object, Facts],
+    arms: Arms,
+    loop: Loop,
+    stop: Value | None,
+    back: Block,
 ) -> Block:
     """The block that makes the turns of a loop, up to a number, and then goes back through them."""
     mine = facts[loop.label]
@@ -48,7 +54,7 @@ def made_again(
         which=mine.which if mine.which in read else None,
         count=None,
     )
-    turn = _staying(graph, loop.turn, loop.label)
+    turn = _staying(graph, loop.turn, {loop.label})
     counter, builder = loop.counter, Builder(graph.sizes)
     assert counter is not None and stop is not None
     spared = is_of_states(kept)
@@ -57,7 +63,7 @@ def made_again(
         (stop,) = builder.call(subtract, (stop, step), origin)
     counter = replace(counter, stop=stop)
     again = replace(loop, blocks=(turn,), counter=counter)
-    nodes = [*builder.nodes, *Tapes(graph, {**facts, loop.label: kept}, {}).keeping(again)]
+    nodes = [*builder.nodes, *Tapes(graph, {**facts, loop.label: kept}, {}, arms).keeping(again)]
     new: dict[object, Any] = {}
     copies = [_copy(node, new) for node in nodes]
     whole = copies[-1]
@@ -100,7 +106,7 @@ def released(graph: Graph, facts: Facts, back: Loop, k: Value) -> Loop:
         last = block.nodes[-1] if block.nodes else None
         if isinstance(last, Again) and last.label is back.label:
             return block.with_nodes((*block.nodes[:-1], *dropping(last)))
-        if isinstance(last, Branch | Loop):
+        if isinstance(last, Branch | Loop | Join):
             last = replace(last, blocks=tuple([within(b) for b in last.blocks]))
             return block.with_nodes((*block.nodes[:-1], last))
         return block
@@ -122,13 +128,16 @@ def is_of_states(kept: Facts) -> bool:
     return not kept.saved and kept.which is None
 
 
-def _staying(graph: Graph, block: Block, label: object) -> Block:
-    """The block without the ways that do not lead to the next turn of a loop."""
+def _staying(graph: Graph, block: Block, labels: Set[object]) -> Block:
+    """The block without the ways that lead to no next turn of a loop, or of one in its turn."""
     last = block.nodes[-1]
     before = block.nodes[:-1]
+    if isinstance(last, Loop | Join):
+        inner = tuple([_staying(graph, b, labels | {last.label}) for b in last.blocks])
+        return block.with_nodes((*before, replace(last, blocks=inner)))
     if isinstance(last, Branch):
         arms = zip(last.outcomes, last.blocks, strict=True)
-        left = [(o, _staying(graph, b, label)) for o, b in arms if label in graph.leads[b]]
+        left = [(o, _staying(graph, b, labels)) for o, b in arms if labels & graph.leads[b]]
         if len(left) == 1:
             return block.with_nodes((*before, *left[0][1].nodes))
         outcomes, blocks = zip(*left, strict=True)
@@ -150,6 +159,14 @@ def _copy(node: Node, new: dict[object, Any]) -> Node:
         case Again():
             origin = replace(moved.origin, section="backward")
             return replace(moved, label=new.get(moved.label, moved.label), origin=origin)
+        case Join():
+            new[moved.label] = object()
+            moved = replace(
+                moved,
+                label=new[moved.label],
+                parameters=tuple([new[v] for v in moved.parameters]),
+                origin=replace(moved.origin, section="backward"),
+            )
         case Loop():
             new[moved.label] = object()
             counter = moved.counter and replace(moved.counter, index=new[moved.counter.index])

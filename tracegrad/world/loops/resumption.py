@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -30,6 +30,7 @@ from tracegrad.tape.views import base_of
 from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.prng_keys import Key
+from tracegrad.world.lengths import Length
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.remade_objects import contents, is_instance, maker_like
 from tracegrad.world.loops.written_places import Place as Slotted
@@ -248,14 +249,17 @@ def _stands(iterator: Any, state: Any) -> bool:
     return at == before and (of is other or (type(of) is range and of == other))
 
 
-def reached(waiting: list[Any]) -> set[int]:
-    """The ids of objects, and of what they hold, as far as it is plain to see."""
+def reached(objects: Iterable[Any]) -> set[int]:
+    """The ids of objects, and of what they hold, as far as it is plain to see: the nearest ones."""
     known: set[int] = set()
+    waiting = deque(objects)
     while waiting and len(known) < MOST_KNOWN:
-        x = waiting.pop()
+        x = waiting.popleft()
         if id(x) in known or type(x) in CONSTANT or type(x) is Tensor:
             continue
         known.add(id(x))
+        if type(x) is Length:  # which holds what is ours
+            continue
         if type(x) in (list, tuple):
             waiting += x
         elif type(x) is dict:
