@@ -397,6 +397,7 @@ def assert_close(found, wanted):
 # -- what is computed ----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @named
 def test_numbers_are_those_of_plain_calls(f):
     values, slopes = expected(f)
@@ -411,6 +412,7 @@ def test_numbers_are_those_of_plain_calls(f):
     assert_close(([v for v, _ in outside], [d for _, d in outside]), ([*values], [*slopes]))
 
 
+@pytest.mark.sampled(3, 2)
 @named
 def test_after_calls_outside(f):
     """What these calls have taught of loops, and their versions, change nothing."""
@@ -421,6 +423,7 @@ def test_after_calls_outside(f):
     assert_close(jax.vmap(g)(*stacked()), (values, slopes))
 
 
+@pytest.mark.sampled(3, 1)
 @named
 def test_jax_differentiates_the_program(f):
     values, slopes = expected(f)

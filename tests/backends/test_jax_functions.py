@@ -63,6 +63,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", range(len(LOSSES)))
 def test_gradients_are_those_of_jax(number, monkeypatch):
     f = LOSSES[number]
@@ -192,6 +193,7 @@ MADE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", [*UPDATES, *MADE])
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 def test_arrays_of_jax_meet_traced_ones(f, backend, monkeypatch):

@@ -71,7 +71,7 @@ def assert_as_jax(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize("number", range(len(CALLS)))
 @pytest.mark.parametrize("kind", ["typed", "raw"])
 @pytest.mark.parametrize("backend", BACKENDS)

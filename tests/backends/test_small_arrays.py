@@ -261,7 +261,7 @@ def test_values_have_numpys_bits(f, dtype, kernels):
     assert f is written or (kernels and None not in kernels)  # the tracer unrolls that one
 
 
-@pytest.mark.sampled(5, 1)
+@pytest.mark.sampled(9, 1)
 @pytest.mark.parametrize("dtype", DTYPES)
 @every_case
 def test_gradients_have_numpys_bits(f, dtype, kernels):
@@ -273,7 +273,7 @@ def test_gradients_have_numpys_bits(f, dtype, kernels):
         assert kernels and None not in kernels
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @every_case
 def test_second_derivatives_have_numpys_bits(f, kernels):
     args = inputs(3)
@@ -283,7 +283,7 @@ def test_second_derivatives_have_numpys_bits(f, kernels):
         assert_same_bits(product, tg.hvp(f, args, tangents))
 
 
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(23)
 @pytest.mark.parametrize("n", [1, 2, 9, 17])
 @every_case
 def test_kernels_are_for_all_lengths(f, n, kernels):
@@ -294,7 +294,7 @@ def test_kernels_are_for_all_lengths(f, n, kernels):
         assert_same_bits(first(f, backend="numba")(*args), first(f)(*args))
 
 
-@pytest.mark.sampled(23)
+@pytest.mark.sampled(43)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(80))
 def test_random_programs(seed, dtype, kernels):

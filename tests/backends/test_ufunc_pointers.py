@@ -88,7 +88,7 @@ def test_names_that_are_no_ufuncs_are_refused():
 
 
 @needs_numba
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(17)
 @every_dtype
 @every_name
 def test_machine_code_has_numpys_bits(name, dtype):

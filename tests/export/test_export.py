@@ -811,6 +811,7 @@ def test_an_edit_that_departs_is_named_by_its_line(file, old, new, line, said):
     assert said in str(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", PROGRAMS[3::8], ids=lambda p: p.name)
 def test_a_scaled_gradient_is_named_by_its_line(program, tmp_path):
     """The last statement of the backward that names a gradient, in many programs."""

@@ -267,6 +267,7 @@ def measured(f: Callable[..., Any], place: int, step: float = 1e-5) -> np.ndarra
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name, compiled, monkeypatch):

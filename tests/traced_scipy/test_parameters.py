@@ -471,6 +471,7 @@ def _compare(name: str, each: Call) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-12)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_those_of_scipy_or_are_refused(name, compiled, monkeypatch):

@@ -301,6 +301,7 @@ def weighed(f: Callable[..., Any]) -> Callable[..., Any]:
     return value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name, compiled, monkeypatch):
@@ -320,6 +321,7 @@ SECOND = (
 )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "eager"])
 @pytest.mark.parametrize("name", SECOND)
 def test_other_derivatives(name, compiled, monkeypatch):

@@ -107,6 +107,7 @@ def test_bits_are_those_of_eager(function):
         assert_same_bits(split(f(*args)), run_eagerly(function, args, (0, 1)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("backend", ["numba", "jax"])
 @pytest.mark.parametrize("function", PROGRAMS[1:], ids=NAMES[1:])

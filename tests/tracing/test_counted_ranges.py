@@ -469,6 +469,7 @@ OF_OTHER_TARGETS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("backend", ["numba", "jax"])
 @pytest.mark.parametrize("function", OF_OTHER_TARGETS)
 def test_other_targets(function, backend):

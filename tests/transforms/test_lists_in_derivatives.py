@@ -81,6 +81,7 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 @pytest.mark.parametrize("f", [layers, backwards, with_memory, with_arms, collecting])
 @pytest.mark.parametrize("name", TRANSFORMS)

@@ -77,6 +77,7 @@ FUNCTIONS = (counted, while_counted, while_small, filled, with_arms)
 CASES = [(f, nest) for f in FUNCTIONS for nest in NESTS if f is counted or nest not in THIRD_ORDER]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("f", "nest"), CASES)
 def test_values_are_those_of_eager(f, nest, monkeypatch):
     own = NESTS[nest](f)

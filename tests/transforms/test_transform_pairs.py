@@ -39,7 +39,7 @@ def said_by_jax(case: Case, nest: tuple[Any, ...]) -> np.ndarray:
         return np.asarray(jax.jit(f)(jnp.asarray(point(nest, case.at))))
 
 
-@pytest.mark.sampled(293)
+@pytest.mark.sampled(587)
 @pytest.mark.parametrize("nest", NESTS, ids=lambda nest: "-".join(t.__name__ for t in nest))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nested_transforms_are_those_of_jax(case, nest, monkeypatch):

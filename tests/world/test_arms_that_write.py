@@ -129,6 +129,7 @@ def calls():
     return [*map(called, FIRST[:4]), *more]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("begin", [0, 1])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_bits_are_those_of_eager(function, begin):

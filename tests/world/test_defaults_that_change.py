@@ -185,6 +185,7 @@ def numbers_of(result: Any) -> list[Any]:
     return [np.asarray(part).tolist() for part in parts]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(
     ("transform", "backend"),

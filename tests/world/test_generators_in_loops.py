@@ -459,6 +459,7 @@ def drawn(n, seed=0):
     return np.random.default_rng(seed).normal(size=n)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("function", [*LOOPS, *OTHERS], ids=lambda f: f.__name__)
 def test_values_and_gradients_are_those_of_eager_calls(function, backend):

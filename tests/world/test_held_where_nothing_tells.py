@@ -177,6 +177,7 @@ def made(name, write, begin):
 MADE = {"whole": "np.zeros(3)", "a row": "np.zeros((2, 3))[1]", "gaps": "np.zeros(6)[::2]"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("name", HELD)

@@ -151,7 +151,7 @@ def made_eager(job: Job) -> tuple[Any, Any, Any]:
     return reading_the_clock(f), state, between
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @every_job
 def test_jax(job):
     pytest.importorskip("jax")

@@ -172,6 +172,7 @@ LOOPS = [
 UNROLLED = [look_inside, from_before_both, left_early, last_ones_of_a_list_from_before]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", [*LOOPS, *UNROLLED], ids=lambda f: f.__name__)
 def test_bits_are_those_of_eager_calls(f):
     compiled, value = tg.value_and_grad(f, argnums=(0, 1)), tg.compile(f)

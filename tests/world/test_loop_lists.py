@@ -577,6 +577,7 @@ def reversed_in_place(x, w):
     return total
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_is_changed_or_is_one_object_twice(name):
     for length in (12, 17):

@@ -481,6 +481,7 @@ def test_the_text_does_not_depend_on_the_turns(name):
     assert lines[1] <= lines[0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_others_have_too_is_right(name):
     agree(OTHERS[name])

@@ -439,6 +439,7 @@ def test_the_text_does_not_depend_on_the_turns(function):
     assert lines[1] <= lines[0] < 250
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", OTHERS)
 def test_what_others_have_too_is_right(function):
     agree(function)

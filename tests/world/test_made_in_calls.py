@@ -459,6 +459,7 @@ def made(name, begin):
     return scope["f"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("name", programs())
