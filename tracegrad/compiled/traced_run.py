@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from time import perf_counter
-from types import CodeType, MappingProxyType
+from types import CodeType
 from typing import Any
 
 from codegen.ir import NOWHERE, Builder, Call, Value, walk
@@ -56,10 +56,11 @@ from tracegrad.world.joins import Joins
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.unseen_turns import FromAnew, UnseenTurns
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.native_reads import guard_returned
 
-RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode)
+RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew)
 """What ends a run that is made again in another way."""
 
 SHOWING = frozenset({"print", "repr", "str"})
@@ -72,6 +73,15 @@ OF_HISTORIES = frozenset(
     }
 )
 """With these, code reads or changes what Tensors keep for their gradients."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Paths that a trace may follow, what they capture now, and their floats by their place."""
+
+    tree: Tree | None = None
+    holders: Sequence[Any] = ()
+    numbers: Mapping[Any, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,44 +137,43 @@ def run_traced(
     arguments: Arguments,
     wanted: frozenset[int],
     target: str,
-    tree: Tree | None = None,
-    holders: Sequence[Any] = (),
     runs: Runs | None = None,
     histories: Sequence[Any] = (),
-    numbers: Mapping[Any, float] = MappingProxyType({}),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     samples: bool = False,
     choices: Choices | None = None,
-    taped: bool = True,
     states: States | None = None,
+    followed: Followed | None = None,
+    taped: bool = True,
     joins: bool = False,
     as_caller: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
-    The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
-    by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
-    are those of the function on all threads. `histories` are the traced arguments as they were
-    given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
-    that run for one example after the other. With `samples` the arguments' values stand for others,
-    so that nothing may depend on them; `choices` may take the outcome of
-    each look. `states` are what is known of loops, and get what is
-    learned. With `joins` arms of looks may meet. Operations are recorded, with `as_caller` where
-    the caller's are.
+    The trace continues the paths that are `followed`; `counters` are places of ints, `renewed` of
+    objects that others replace. `runs` are those of the function on all threads. `histories` are
+    the traced arguments as they were given: the run's tape goes on from those that require grad.
+    `one_by_one` are the `vmap`s in it that run for one example after the other. With `samples` the
+    arguments' values stand for others, so that nothing may depend on them; `choices` may take the
+    outcome of each look. `states` are what is known of loops, and get what is learned. With `joins`
+    arms of looks may meet. Operations are recorded, with `as_caller` where the caller's are.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
     world = World([(getattr(function, "__name__", "self"), function), *_objects(arguments)])
     written_by_others = watch_writes(world.is_outside_id)
-    trace = Trace(code_of(function), target == "jax", tree, holders, world)
-    world.trace, world.numbers.known, world.counters = trace, numbers, counters
+    followed = followed or Followed()
+    trace = Trace(code_of(function), target == "jax", followed.tree, followed.holders, world)
+    world.trace, world.numbers.known, world.counters = trace, followed.numbers, counters
     if joins:
         world.joins = Joins(world, trace, target)
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
-    if (tree is None or choices is not None) and not histories:
+    if followed.tree is not None and choices is None:
+        world.watch_turns(UnseenTurns(world, trace, target))
+    elif not histories:
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
@@ -284,7 +293,7 @@ def run_traced(
         seconds = perf_counter() - began
         mode = enabled if world.asked_mode and not wanted else None
         run = Run(
-            *(trace, tree, tensors, returned, borrowed, world),
+            *(trace, followed.tree, tensors, returned, borrowed, world),
             *(stores, effects, written),
             effect=effect,
             alone=single,

@@ -18,7 +18,7 @@ import numpy as np
 from codegen.emit.target import Source
 from codegen.errors import CodegenError
 from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
-from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.sizes import Dim, Sizes, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
@@ -27,7 +27,7 @@ from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
 from tracegrad.compiled.sampled_ways import Ways
-from tracegrad.compiled.traced_run import Run, run_traced
+from tracegrad.compiled.traced_run import Followed, Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -36,7 +36,7 @@ from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
 from tracegrad.ops.random_draws import giving_back, sources_of
-from tracegrad.ops.shape.indexing import INDEXED, constant_items
+from tracegrad.ops.shape.constant_bounds import bounds_of_constants
 from tracegrad.optimizer.memory_order import depends_on_order
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.gc_pause import collected_later
@@ -65,6 +65,7 @@ from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.number_inputs import Count, is_number_read, own
 
@@ -480,29 +481,33 @@ def traced_run(
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     if ways is None:
-        tree, holders, numbers = _continued(known)
+        followed = _continued(known)
     else:
-        tree, holders, numbers = ways.tree, ways.holders, ways.numbers
+        followed = Followed(ways.tree, ways.holders, ways.numbers)
     choices = None if ways is None else ways.choices
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     run = partial(
         run_traced,
-        *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed, one_by_one, ways is not None, choices),
+        *(function, call, arguments, parameters, target, runs, histories),
+        *(counters, renewed, one_by_one, ways is not None, choices, states),
     )
-    taped = as_caller = False
+    taped, as_caller, told = False, False, None
     joins = transform.kind not in APART and ways is None
     while True:
         try:
-            made = run(taped=taped, states=states, joins=joins, as_caller=as_caller)
+            made = run(followed=followed, taped=taped, joins=joins, as_caller=as_caller)
         except Taped:
             taped = True
         except AsksMode:
             as_caller = True
+        except FromAnew as error:
+            followed, told = Followed(), error
         except Learned:
             continue
         else:
             loops = made.world.loops
+            if told is not None and loops is not None:
+                learn(told, loops)
             if made.serves and loops is not None and loops.mixes_floats:
                 loops.forget_wide()
             elif made.lacks_tape:
@@ -658,7 +663,7 @@ def make_version(
         symbols=_symbols(program.graph),
         guards=(
             *_guards(program.graph.sizes, tree.sizes),
-            *(_bounds(forward) if target == "jax" else ()),
+            *(bounds_of_constants(forward) if target == "jax" else ()),
         ),
         times=times,
         growth=known.growth if known is not None else Growth(),
@@ -713,12 +718,10 @@ def _written(tree: Tree, world: World) -> list[Guard]:
     return [g for g in world.guards.values() if places and world.place_of(g) in places]
 
 
-def _continued(
-    known: Version | None,
-) -> tuple[Tree | None, Sequence[Any], Mapping[Any, float]]:
-    """The tree that a trace may follow, what is captured now, and its floats by their place."""
+def _continued(known: Version | None) -> Followed:
+    """The paths that a trace may follow."""
     if known is None or known.tree.closed or known.tree.loops:
-        return None, [], {}
+        return Followed()
     holders: list[Any] = []
     numbers: dict[Any, float] = {}
     for captured in known.captured:
@@ -730,8 +733,8 @@ def _continued(
             numbers[captured.source.place] = holder  # an array of this call's
         holders.append(holder)
     if len(set(map(id, holders))) < len(holders):
-        return None, [], {}
-    return known.tree, holders, numbers
+        return Followed()
+    return Followed(known.tree, holders, numbers)
 
 
 def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
@@ -768,24 +771,6 @@ def _conditional(tree: Tree) -> bool:
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:
     found = dict.fromkeys(pair for sizes in all_sizes for pair in sizes.guards)
-    return tuple(found)
-
-
-def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
-    """Guards that constant indices are within their axes: NumPy raises, JAX would clamp them.
-
-    ``x[5]`` needs ``len(x[5:6]) == 1``, and ``x[-5]`` that ``len(x[4:5]) == 1``.
-    """
-    found: dict[tuple[Dim, Dim], None] = {}
-    for node in graph.all_nodes:
-        if isinstance(node, Call) and node.op in INDEXED:
-            x, *others = (value.type for value in node.operands)
-            arrays = others[len(node.op.operands) - 2 :]
-            for axis, item in constant_items(x, arrays, node.attribute("index")):
-                length = graph.sizes.resolve(x.shape[axis])
-                least = item if item >= 0 else -item - 1
-                if isinstance(length, Size):
-                    found[slice_length(length, slice(least, least + 1)), 1] = None
     return tuple(found)
 
 

@@ -77,6 +77,10 @@ class Told(Outcome):
         self.machine.inlines = partial(inlines, loops)
         self.machine.runs_again = partial(runs_again, loops)
 
+    def watch_turns(self, unseen: Any) -> None:
+        """Has the run made again where it goes through a loop that it cannot close."""
+        self.turn = self.machine.turn = unseen.turn
+
     def end_loops(self) -> None:
         """The function has returned."""
         if self.loops is not None:
@@ -96,6 +100,8 @@ class Told(Outcome):
             raise AsGiven
         if self.loops is not None:
             self.loops.needs_tape()
+        else:  # which is not to be done twice
+            self.turn = self.machine.turn = None
 
     def decide(self, x: Any) -> bool:
         if type(x) is Length:
