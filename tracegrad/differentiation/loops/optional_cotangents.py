@@ -24,6 +24,7 @@ from tracegrad.ops.shape.creation import full_of, zeros_of
 
 MOST_AFTER = 8  # sets of values that may have a cotangent behind a loop
 MOST_LACKING = 4  # sets of parameters that may have none in a turn
+FEW_TURNS = 2  # that stand by themselves, rather than that all ask what there is
 MOST_SETS = 32  # of all that turns may leave a cotangent of
 
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
@@ -38,6 +39,7 @@ class Telling:
     """
 
     reverse: Reverse
+    facts: dict[object, Facts]
     wanted: Sequence[Value]
     active: set[Value]
     segments: Set[object]  # the loops over segments of others
@@ -54,6 +56,9 @@ class Telling:
     def _flowing(
         self, facts: Facts, turn: int, mine: Cotangents, sure: bool = False
     ) -> list[Cotangents]:
+        raise NotImplementedError
+
+    def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
         raise NotImplementedError
 
     def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
@@ -252,7 +257,9 @@ class Telling:
 
         None where there are many sets of these, or where all would be had after a few turns.
         """
-        if not (facts.several_ways or maybe) or facts.loop.label in self.segments:
+        if facts.loop.label in self.segments:
+            return None
+        if not (facts.several_ways or maybe or self._parts_inside(facts, mine)):
             return None
         found = self._reached(facts, mine, maybe)
         if found is None:
@@ -263,6 +270,22 @@ class Telling:
         if len({state.intersection(lacking) for state in states}) > MOST_LACKING:
             return None
         return every, lacking, states
+
+    def _parts_inside(self, facts: Facts, mine: Cotangents) -> bool:
+        """Whether ways through the turns of inner loops leave other cotangents, turn after turn."""
+        return self._parts(facts) and not self._settles(facts, mine, FEW_TURNS)
+
+    def _parts(self, facts: Facts) -> bool:
+        """Whether there are several ways through a turn, or through one of a loop in it."""
+        inner = [s.loop.label for _, path in facts.turns for s in path if s.loop is not None]
+        return facts.several_ways or any(self._parts(self.facts[label]) for label in inner)
+
+    def _settles(self, facts: Facts, mine: Cotangents, turns: int) -> bool:
+        """Whether after some turns each leaves cotangents of what has one after it."""
+        after = [x for turn in range(len(facts.turns)) for x in self._flowing(facts, turn, mine)]
+        if self._is_steady(facts, mine, after):
+            return True
+        return turns > 0 and all(self._settles(facts, found, turns - 1) for found in after)
 
     def _some_turns(
         self,
