@@ -161,3 +161,35 @@ def test_a_builtin_is_differentiated_itself(function, kind):
 def test_a_builtin_of_several_arguments():
     found = tg.grad(math.hypot, argnums=(0, 1))(3.0, 4.0)
     np.testing.assert_allclose(found, [0.6, 0.8], rtol=1e-15)
+
+
+def plain(a):
+    return a.detach().cpu().numpy() if hasattr(a, "detach") else np.asarray(a)
+
+
+def by_helper(x):
+    return (plain(x) ** 2).sum()
+
+
+def by_default(x):
+    return x.sum() if getattr(x, "requires_grad", False) else (x**2).sum()
+
+
+def by_items(x):
+    total = 0.0
+    for v in x:
+        total = total + (v if hasattr(v, "backward") else v * v)
+        total = total + len([k for k in range(2) if hasattr(k, "shape")])
+    return total
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+@pytest.mark.parametrize("f", [by_helper, by_default, by_items])
+def test_arrays_have_no_names_of_tensors_where_that_is_asked(f, compiles, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiles)
+    x = np.array([1.0, 2.0, 3.0])
+    value_and_grad, value = tg.value_and_grad(f), tg.compile(f)
+    for _ in range(2):
+        found, gradient = value_and_grad(x)
+        assert found == value(x) == f(x)
+        np.testing.assert_array_equal(gradient, 2 * x)

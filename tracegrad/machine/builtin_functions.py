@@ -287,6 +287,8 @@ def _(m, args, kwargs):
         return m.native(getattr, *args, **kwargs)
     if len(args) == 2:
         return load_attribute(m, args[0], args[1])
+    if m.world.denies(args[0], args[1]):
+        return args[2]
     try:
         return load_attribute(m, args[0], args[1])
     except AttributeError:
@@ -297,6 +299,8 @@ def _(m, args, kwargs):
 def _(m, args, kwargs):
     if kwargs or len(args) != 2 or type(args[1]) is not str:
         return m.native(hasattr, *args, **kwargs)
+    if m.world.denies(args[0], args[1]):
+        return False
     try:
         load_attribute(m, args[0], args[1])
     except AttributeError:

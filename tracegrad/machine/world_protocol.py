@@ -104,6 +104,10 @@ class World:
                 return view[name]
         return ABSENT
 
+    def denies(self, x: Any, name: str) -> bool:
+        """Whether an object that is asked if it has an attribute says no, whatever it has."""
+        return False
+
     def own_attribute(self, x: Any, name: str) -> Any:
         """What an instance, a module or a class holds itself under a name; or ABSENT.
 

@@ -48,6 +48,13 @@ class StandIns(machine.World):
         self.in_other_form = False  # the run has arguments otherwise than given: see `AsGiven`
         self.holds_jax = False  # some Tensors stand for arrays of JAX
 
+    def denies(self, x: Any, name: str) -> bool:
+        """Whether the array that a Tensor stands for has no such attribute, and the Tensor does."""
+        if type(x) is not Tensor:
+            return False
+        kind = x.__class__
+        return kind is not Tensor and not hasattr(kind, name)
+
     def shows(
         self, operation: Any, operands: Operands, keywords: Mapping[str, Any], result: Any
     ) -> Any:
