@@ -1436,3 +1436,25 @@ def test_detach_in_place_ends_a_history_that_others_keep():
     assert y.grad_fn is None and not y.requires_grad
     z.sum().backward()
     assert x.grad.tolist() == [18.0, 36.0]
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_a_function_with_a_rule_takes_arrays(compiles, monkeypatch):
+    class Square(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a**2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad * ctx.saved_tensors[0]
+
+    def total(x):
+        return Square.apply(x).sum()
+
+    monkeypatch.setattr(tg.config, "compile", compiles)
+    x = np.array([1.0, 2.0])
+    assert float(total(x)) == tg.compile(total)(x) == 5.0
+    np.testing.assert_array_equal(tg.grad(total)(x), 2 * x)
+    np.testing.assert_array_equal(tg.hessian(total)(x), 2 * np.eye(2))

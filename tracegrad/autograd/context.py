@@ -16,7 +16,7 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError
 from tracegrad.tape.tape import Shape
-from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import FLOATING
 
 Place = tuple[str, int]
@@ -66,15 +66,19 @@ class FunctionCtx:
         """Which of the outputs that are Tensors the k-th output is."""
         return sum(shape is not None for shape in self._outputs[:k])
 
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps Tensors for ``backward``, which finds them in ``ctx.saved_tensors``."""
-        for i, tensor in enumerate(tensors):
-            if not isinstance(tensor, Tensor | None):
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps Tensors for ``backward``, which finds them in ``ctx.saved_tensors``.
+
+        There, NumPy's arrays are Tensors: `apply` takes them as well.
+        """
+        saved = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in tensors]
+        for i, x in enumerate(saved):
+            if not isinstance(x, Tensor | None):
                 raise ArgumentError(
                     f"save_for_backward takes Tensors (or None), argument {i} is of type "
-                    f"{type(tensor).__name__}: keep other things as attributes, ctx.name = value"
+                    f"{type(x).__name__}: keep other things as attributes, ctx.name = value"
                 )
-        self._saved = tensors
+        self._saved = tuple(saved)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
