@@ -71,7 +71,7 @@ from tracegrad.ops.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
-MOST_AROUND = 16  # times that a path goes back through each loop, in arms that do not meet
+MOST_AROUND = 20  # times that a path goes back through each loop, in arms that do not meet
 FEW_AROUND = 24  # times that it may do so besides
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
