@@ -1342,9 +1342,19 @@ def test_page_kinks() -> None:
         return values(leaf.grad)
 
     assert gradient(lambda x: x.relu(), [-1.0, 0.0, 1.0]) == [0.0, 0.0, 1.0]
-    assert gradient(lambda x: x.clamp(1, 2), [0.0, 1.0, 2.0, 3.0]) == [0.0, 1.0, 1.0, 0.0]
     assert gradient(lambda x: x.norm(), [0.0, 0.0]) == [0.0, 0.0]
     assert gradient(lambda x: x.amax(), [5.0, 1.0, 5.0]) == [0.5, 0.0, 0.5]
+
+
+def test_page_clamp_at_its_bounds() -> None:
+    x = tg.tensor([0.0, 1.0, 2.0, 3.0], requires_grad=True)
+    low, high = (tg.tensor(bound, requires_grad=True) for bound in (1.0, 2.0))
+    x.clamp(1, 2).sum().backward()
+    assert values(x.grad) == [0.0, 1.0, 1.0, 0.0]
+    x.grad = None
+    x.clamp(low, high).sum().backward()
+    assert values(x.grad) == [0.0, 1.0, 1.0, 0.0]
+    assert (values(low.grad), values(high.grad)) == (1.0, 1.0)
 
 
 def test_page_complex_gradient() -> None:

@@ -506,7 +506,7 @@ fmin = binary("fmin", _ignoring_nan(_smaller_vjp))
 
 
 def _clip_vjp(ct: Any, y: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """A bound that is met passes the gradient to x, as in PyTorch; `high` wins over `low`."""
+    """A bound that is met passes the gradient to x; `high` wins over `low`."""
     below, above = x < low, x > high
     return (
         kept(ct, logical_or(below, above), False),
