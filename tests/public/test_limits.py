@@ -134,6 +134,16 @@ def returns_containers_of_others():
         assert np.array_equal((*made["first"], *made["again"]), [X * 2.0] * 2)
 
 
+@otherwise("is mapped by `tg.vmap`, and multiplies matrices")
+def products_of_a_batch():
+    rng = np.random.default_rng(0)
+    w, x = rng.normal(size=(3, 3)), rng.normal(size=(4, 3))
+    mapped = tg.vmap(lambda x: w @ x)
+    assert "x @ w.T" in mapped.source(x)
+    assert np.array_equal(mapped(x), x @ w.T)
+    assert np.allclose(mapped(x), [w @ row for row in x], rtol=1e-14)
+
+
 @otherwise("takes powers of floats among its arguments")
 def powers_of_python():
     compiled = tg.compile(lambda x, base, power: x * base**power, static_argnames="power")
@@ -881,6 +891,18 @@ def written_under_another_name():
     return tg.compile(f)(outside)
 
 
+@refused("a write to an array from outside that shares memory", ArgumentError, "shares memory")
+def written_view_of_what_is_read():
+    flat = np.arange(6.0)
+    w = flat[:3]
+
+    def f(x):
+        w[:] += x
+        return flat.sum()
+
+    return tg.compile(f)(X)
+
+
 @refused("`loss.backward()`, `opt.step()`", GradientError, "Leave tg.compile away")
 def backward_from_outside():
     w = tg.tensor(X, requires_grad=True)
@@ -1051,6 +1073,7 @@ OF_WHOLE_ARGUMENTS = {
     "an array of bfloat16",
     "a gradient of a tree with a key",
     "a change of a list, dict or other container that stands at two",
+    "a write to an array from outside that shares memory",
     "a write to an array that shares memory with an argument",
 }
 """What is refused before the function runs, or behind it: an argument, a result."""
