@@ -65,6 +65,7 @@ class Arguments:
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
     require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
+    tensors: tuple[bool | None, ...] = ()  # where some are Tensors: which of these require grad
     axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
 
     @property
@@ -72,7 +73,8 @@ class Arguments:
         orders = tuple(spec.orders for spec in self.specs)
         kinds = tuple(leaf.kind for leaf in self.leaves)
         rows = tuple(type(leaf.rows) for leaf in self.leaves) if self.stacked else ()
-        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes, rows)
+        histories = self.require_grad, self.tensors
+        return (self.parameters, self.specs, orders, kinds, histories, self.axes, rows)
 
     @property
     def stacked(self) -> tuple[tuple[int, Path], ...]:

@@ -105,7 +105,7 @@ def joint_graph(
     targets = [paths.inputs[at] for at in arguments.numbers_of(wanted)]
     all_ends = list(paths.ends)
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
-    templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
+    templates = [_template(r, target) for r in shown]
     built = None in templates
     of: list[End] = []  # in the order of the graph
     straight = transform.of_number and not (paths.loops or paths.joined)
@@ -362,6 +362,13 @@ def _returned(
         if place not in returned:
             names[place] = store.name
     return Returned(result, tuple(names), end.stores, stored, end.effects, first)
+
+
+def _template(returned: Returned, target: str) -> str | None:
+    """What is returned, as source; None where more is to be done than to return it."""
+    result = returned.result
+    more = returned.stores or returned.effects or result.plain or result.given
+    return None if more else template_of(result, target)
 
 
 def _tuple_of(count: int) -> str:

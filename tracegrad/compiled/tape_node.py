@@ -23,9 +23,11 @@ from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.arguments.argument_changes import overlapping
 from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.arguments.stacked_lists import as_in
 from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
-from tracegrad.compiled.joint_graph import at_ends
+from tracegrad.compiled.handed_out import handed_out
+from tracegrad.compiled.joint_graph import Returned, at_ends
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version
 from tracegrad.differentiation.joins import Apart, backwards_apart
@@ -397,6 +399,7 @@ class Recorded:
             sound=True,  # `why_not_recorded` asks that the version has no looks
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
+        self.run = version.guarded(self.program.run)
 
     def _returning(self, block: Block) -> Block:
         """The forward, whose returns give what is kept as well, and which of them it is."""
@@ -462,8 +465,7 @@ class Recorded:
         if self.version.takes_leaves:
             pairs = zip(self.forward.inputs, arrays[:start], strict=False)
             values = [_as_typed(x, value) for value, x in pairs]
-        run = self.version.guarded(self.program.run)
-        found = run(*values, **dict(zip(captures, arrays[start:], strict=True)))
+        found = self.run(*values, **dict(zip(captures, arrays[start:], strict=True)))
         return self.finish(found, inputs)
 
     def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
@@ -488,17 +490,64 @@ class Recorded:
                 if output in way.outputs:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
-        effects = prepared_effects(returned.effects, Replay(tensors, inputs))
-        stored = [tensors[place] for place in returned.stored]
-        stores = prepared_stores(returned.stores, [tensor._array for tensor in stored])
-        for store, tensor in zip(stores, stored, strict=True):
-            store.do()
-            now = store.operands[0]
-            if isinstance(now, Tensor) and (tensor._node is not None or now._node is not LEAF):
-                now._node = tensor._node  # a leaf that is written to under no_grad stays one
-        for effect in effects:
-            effect.do()
-        return returned.result.build(tensors)
+        return _done(returned, made, tensors, inputs, True)
+
+
+class Unrecorded:
+    """A version whose calls are on Tensors and leave no node: nothing requires grad, or no_grad."""
+
+    guards = ()
+
+    def __init__(self, version: Version, wanted: tuple[bool, ...]) -> None:
+        self.version, self.wanted = version, wanted
+        self.run = version.run
+
+    def holds(self, arrays: Sequence[Any]) -> bool:
+        """Whether the lengths are what it assumes: those of the version."""
+        return True
+
+    def call(self, arguments: Arguments, arrays: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """The result; `inputs` are the arguments' leaves and the captured, as they were given."""
+        return self.finish(self.version.outputs(as_in(arguments, self.version.arguments)), inputs)
+
+    def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
+        """The result, from what the program returned."""
+        results = self.version.results
+        if not self.version.built:
+            return map_tree(lambda x: wrap(_held(x)) if _is_array(x) else x, found)
+        end, made = found if len(results) > 1 else (0, found)
+        tensors = [wrap(_held(x)) for x in made]
+        return _done(results[end], made, tensors, inputs, False)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray | np.generic) or is_jax_array(x)
+
+
+def _done(
+    returned: Returned,
+    made: Sequence[Any],
+    tensors: Sequence[Tensor],
+    inputs: Sequence[Any],
+    recorded: bool,
+) -> Any:
+    """What a call on Tensors returns, once it has stored what it stores.
+
+    `made` are the outputs as the program gives them; where the call is `recorded` their `tensors`
+    have histories.
+    """
+    effects = prepared_effects(returned.effects, Replay(tensors, inputs))
+    stored = [tensors[place] for place in returned.stored]
+    stores = prepared_stores(returned.stores, [tensor._array for tensor in stored], inputs)
+    for store, tensor in zip(stores, stored, strict=True):
+        store.do()
+        now = store.operands[0]
+        stays = tensor._node is None and getattr(now, "_node", None) is LEAF
+        if recorded and isinstance(now, Tensor) and not stays:
+            now._node = tensor._node  # a leaf that is written to under no_grad stays one
+    for effect in effects:
+        effect.do()
+    return handed_out(returned.result, made, tensors, inputs)
 
 
 def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
@@ -539,11 +588,11 @@ def why_not_recorded(version: Version) -> str:
 class Quick:
     """Answers calls of one shape: positional arguments, by one generated function."""
 
-    def __init__(self, made: Recorded, arguments: Arguments, given: int) -> None:
+    def __init__(self, made: Recorded | Unrecorded, arguments: Arguments, given: int) -> None:
         self.made = made
         self.version = made.version
-        run = made.version.guarded(made.program.run)
-        self.run = entry(made.version, arguments.values, given, run, made.guards)
+        self.run = entry(made.version, arguments.values, given, made.run, made.guards)
+        self.tensors = arguments.tensors
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
         self.defaults = _reader(arguments, [leaf for _, leaf in leaves if leaf.parameter >= given])
@@ -558,9 +607,10 @@ class Quick:
             inputs += self.defaults()
         except (LookupError, AttributeError, TypeError):  # they are of another structure by now
             return MISS
+        if self.tensors and tensors_in(inputs) != self.tensors:
+            return MISS
         inputs += [captured.given() for captured in self.version.captured]
-        wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
-        if wanted != made.wanted:
+        if wanted_of(inputs) != made.wanted:
             return MISS
         if self.version.assumed is not None and not self.version.assumed.stand(inputs):
             return MISS
@@ -584,34 +634,52 @@ class NotRecorded(Exception):
     """A version that cannot be one node of a tape."""
 
 
+def tensors_in(inputs: Sequence[Any]) -> tuple[bool | None, ...]:
+    """Which of the arguments' leaves are Tensors, and of these which require grad."""
+    return tuple([x.requires_grad if isinstance(x, Tensor) else None for x in inputs])
+
+
+def wanted_of(inputs: Sequence[Any]) -> tuple[bool, ...]:
+    """Of which inputs a call records what it does."""
+    if not STATE.grad_enabled:
+        return (False,) * len(inputs)
+    return tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+
+
 def call_recorded(
-    version: Version, arguments: Arguments, inputs: Sequence[Any], kept: list[Recorded]
+    version: Version,
+    arguments: Arguments,
+    inputs: Sequence[Any],
+    kept: list[Recorded | Unrecorded],
 ) -> Any:
-    """The result of a call, in Tensors with history; raises `NotRecorded` where there is none.
+    """The result of a call on Tensors, with its history; raises `NotRecorded` where there is none.
 
     `inputs` are the traced arguments as they were given: Tensors, arrays, numbers. `kept` gets what
     the call was answered with.
     """
     inputs = [*inputs, *(captured.given() for captured in version.captured)]
-    wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+    wanted = wanted_of(inputs)
     if version.assumed is not None and not version.assumed.stand(inputs):
         raise NotRecorded
-    if not any(wanted):
-        result = version.call(arguments, inputs)
-        return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
     arrays = [bare(x) for x in inputs]
     known = version.recorded.setdefault(wanted, [])
     for candidate in known:
         if candidate.holds(arrays):
             kept.append(candidate)
             return candidate.call(arguments, arrays, inputs)
-    version.not_recorded = why_not_recorded(version)
-    if len(known) >= MOST or version.not_recorded:
-        raise NotRecorded
-    try:
-        made = Recorded(version, wanted, arrays)
-    except (CodegenError, RecursionError) as error:
-        raise NotRecorded from error
+    if any(wanted) and arguments.tensors and not arguments.require_grad:
+        raise NotRecorded  # it reads a Tensor outside that requires grad, unlike calls before
+    made: Recorded | Unrecorded
+    if not any(wanted):
+        made = Unrecorded(version, wanted)
+    else:
+        version.not_recorded = why_not_recorded(version)
+        if len(known) >= MOST or version.not_recorded:
+            raise NotRecorded
+        try:
+            made = Recorded(version, wanted, arrays)
+        except (CodegenError, RecursionError) as error:
+            raise NotRecorded from error
     known.append(made)
     kept.append(made)
     return made.call(arguments, arrays, inputs)
@@ -647,15 +715,3 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
         )
     for store in run.stores:
         store.carry()
-
-
-def untraced(run: Run, leaf: Any) -> Any:
-    """What a traced run has left, without the trace: a Tensor with a history stays that one."""
-    if not isinstance(leaf, Tensor):
-        return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
-    if leaf._node is not None and all(leaf is not given for given in run.tensors):
-        leaf._traced = None
-        return leaf
-    tensor = wrap(leaf._array)
-    tensor._node = leaf._node
-    return tensor

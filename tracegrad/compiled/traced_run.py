@@ -138,7 +138,7 @@ def run_traced(
     wanted: frozenset[int],
     target: str,
     runs: Runs | None = None,
-    histories: Sequence[Any] = (),
+    given: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
@@ -153,12 +153,13 @@ def run_traced(
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues the paths that are `followed`; `counters` are places of ints, `renewed` of
-    objects that others replace. `runs` are those of the function on all threads. `histories` are
-    the traced arguments as they were given: the run's tape goes on from those that require grad.
-    `one_by_one` are the `vmap`s in it that run for one example after the other. With `samples` the
-    arguments' values stand for others, so that nothing may depend on them; `choices` may take the
-    outcome of each look. `states` are what is known of loops, and get what is learned. With `joins`
-    arms of looks may meet. Operations are recorded, with `as_caller` where the caller's are.
+    objects that others replace. `runs` are those of the function on all threads. `given` are the
+    traced arguments as they were given, where some are Tensors: the run's tape goes on from those
+    whose history counts. `one_by_one` are the `vmap`s in it that run for one example after the
+    other. With `samples` the arguments' values stand for others, so that nothing may depend on
+    them; `choices` may take the outcome of each look. `states` are what is known of loops, and get
+    what is learned. With `joins` arms of looks may meet. Operations are recorded, with `as_caller`
+    where the caller's are.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -171,18 +172,20 @@ def run_traced(
         world.joins = Joins(world, trace, target)
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
+    tapes = bool(arguments.require_grad)
     if followed.tree is not None and choices is None:
         world.watch_turns(UnseenTurns(world, trace, target))
-    elif not histories:
+    elif not tapes:
         world.watch_loops(Loops(world, trace, target, states))
-        world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
+        world.loops.taped = taped or samples
+        world.loops.differentiated = bool(wanted) or (bool(given) and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     trace.choices = choices and choices.begin(world, trace)
-    world.tapes = bool(histories)
+    world.tapes = tapes
     if not arguments.axes:  # else the function reads its defaults itself
         world.arguments = frozenset(map(id, arguments.values))
-    tensors = _tensors(trace, arguments, wanted, histories)
+    tensors = _tensors(trace, arguments, wanted, given)
     enabled = bool(wanted) or not as_caller or STATE.grad_enabled
     world.mode_is_own = not wanted and enabled is not STATE.grad_enabled
     values, borrowed = iter(tensors), Borrowed()
@@ -194,14 +197,15 @@ def run_traced(
     structured = _structured(arguments, filled)
     world.in_other_form = not samples and (bool(lists) or stands_twice(arguments.values))
     inputs = [tensor._traced[1] for tensor in tensors]
-    given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    of_tensors = bool(given)
+    given = given or [leaf.value for leaf in arguments.leaves if leaf.traced]
     world.given = tuple(given)
     for value, tensor in zip(given, tensors, strict=True):
         world.stands_for(tensor, value)
     before = STATE.update(
         trace=trace,
         grad_enabled=enabled,
-        standing=not histories,
+        standing=not tapes,
         machine=world.machine,
         own_leaves=world.own_leaves,
     )
@@ -237,7 +241,7 @@ def run_traced(
             world.take_back()
             trace.give_back()
             raise (AsGiven if world.in_other_form else Learned) from None
-        of_history = bool(histories) and isinstance(error, GradientError)
+        of_history = of_tensors and isinstance(error, GradientError)
         if (of_history or isinstance(error, DeviceError)) and not world.effects:
             world.take_back()  # what stands for the caller's Tensors may be what raises
             trace.give_back()
@@ -275,9 +279,11 @@ def run_traced(
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
     effect = effect or elsewhere or borrowed.changed or trace.unseen
-    if histories and not effect:
+    if of_tensors and not effect:
         try:
-            _refuse_asked_of_history(itself, stores, world)
+            _refuse_own_leaves(itself, stores, world)
+            if tapes:
+                _refuse_asked_of_history(itself, stores, world)
         except Unprogrammed:
             world.take_back()
             trace.give_back()
@@ -361,13 +367,22 @@ def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Se
     return found
 
 
-def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: World) -> None:
-    """Raises where the caller may ask of the history of a call what one node of it has not."""
+def _with_history(returned: Any, stores: Sequence[Store]) -> list[Tensor]:
+    """The Tensors with a history, or leaves, that the caller is to have."""
     leaves = [*flatten(returned)[0], *(store.value for store in stores)]
-    tensors = [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
-    for tensor in tensors:
+    return [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
+
+
+def _refuse_own_leaves(returned: Any, stores: Sequence[Store], world: World) -> None:
+    """Raises where the caller gets a leaf, of which a program makes a Tensor without a history."""
+    for tensor in _with_history(returned, stores):
         if world.is_own_leaf(tensor):
             raise Unprogrammed("returns a leaf that it makes", _place_of(tensor))
+
+
+def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: World) -> None:
+    """Raises where the caller may ask of the history of a call what one node of it has not."""
+    tensors = _with_history(returned, stores)
     for store in stores:
         if store.kind == "contents" and isinstance(store.holder, Tensor):
             _refuse_written(store, world)
@@ -469,7 +484,7 @@ def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
 
 
 def _tensors(
-    trace: Trace, arguments: Arguments, wanted: frozenset[int], histories: Sequence[Any]
+    trace: Trace, arguments: Arguments, wanted: frozenset[int], given: Sequence[Any]
 ) -> tuple[Tensor, ...]:
     """The arguments' arrays as Tensors that record into the trace."""
     tensors: list[Tensor] = []
@@ -481,11 +496,11 @@ def _tensors(
             tensor._node = LEAF if leaf.parameter in wanted else None
             if tensor._node is LEAF:
                 trace.wanted.append(value)
-            given = histories[len(tensors)] if histories else None
-            if isinstance(given, Tensor):
+            x = given[len(tensors)] if given else None
+            if isinstance(x, Tensor):
                 trace.shown.add(value)
-            if isinstance(given, Tensor) and given.requires_grad:
-                tensor._node = node = alias(given)._node
+            if arguments.require_grad and isinstance(x, Tensor) and x.requires_grad:
+                tensor._node = node = alias(x)._node
                 node.traced = (None,), ((trace, value),)  # gradients of gradients read it there
             tensors.append(tensor)
     return tuple(tensors)

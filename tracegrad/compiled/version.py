@@ -23,6 +23,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, over
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.autograd.assumed_histories import Assumed, assumed_by
+from tracegrad.compiled.handed_out import as_had
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
@@ -313,14 +314,12 @@ class Version:
         """What the captured arrays and Tensors hold now."""
         return [captured.array(placed) for captured in self.captured]
 
-    def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
-        """The result for arguments of this version's key; `given` are its leaves as Tensors."""
+    def call(self, arguments: Arguments) -> Any:
+        """The result for arguments of this version's key."""
         arguments = as_in(arguments, self.arguments)
         outputs = self.outputs(arguments)
-        if not self.built:
-            return outputs
         leaves = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return self.finish(outputs, leaves if given is None else given)
+        return self.finish(outputs, leaves) if self.built else outputs
 
     def result(self, arguments: Arguments) -> Any:
         """As `call`, but what the call would store is left out."""
@@ -572,6 +571,7 @@ def end_of(
         ]
     )
     arrays = zero_dimensional(leaves)
+    result = as_had(result, arguments, transform, run, leaves)
     return End(outputs, result, stores, stored, effects, origin, arrays, let_go)
 
 

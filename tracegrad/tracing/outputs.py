@@ -181,6 +181,10 @@ class Result:
     spec: TreeSpec
     leaves: tuple[int | Static, ...]  # index of an output, or the thing itself
     lists: tuple[tuple[int, type], ...] = ()  # outputs whose rows are returned, in a list or tuple
+    plain: tuple[tuple[int, type], ...] = ()
+    """Outputs that a function which was called with Tensors had as arrays and numbers."""
+    given: tuple[tuple[int, int], ...] = ()
+    """Outputs that such a function had as Tensors which it was given or read outside."""
 
     def build(self, outputs: Sequence[Any]) -> Any:
         """The returned object."""

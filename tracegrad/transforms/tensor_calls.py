@@ -13,13 +13,16 @@ from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, is_jax
 from tracegrad.compiled.element_views import takes_elements_for_numbers
 from tracegrad.compiled.guarded_entry import MISS
+from tracegrad.compiled.handed_out import left_by
 from tracegrad.compiled.tape_node import (
     NotRecorded,
     Quick,
     Recorded,
+    Unrecorded,
     call_recorded,
     settle,
-    untraced,
+    tensors_in,
+    wanted_of,
 )
 from tracegrad.compiled.traced_run import (
     OF_HISTORIES,
@@ -104,6 +107,8 @@ class TensorCalls:
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        if self._transform.kind == "compile" and not there:
+            return self._call_with_history(args, kwargs, False)
         borrowed = Borrowed()
         plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare if there else bare_memory)
         result = MISS
@@ -163,16 +168,19 @@ class TensorCalls:
         """
         if self._transform.differentiates:
             return False
-        plain = map_tree(bare, (args, kwargs))
-        place = (self._bind(*plain).key, CHOSEN[self._backend])
+        mode = CHOSEN[self._backend]
+        arguments, inputs = self._given_tensors(args, kwargs, Borrowed(), False)
+        place = (arguments.key, mode)
         if place in self._of_views:
             return True
         if not self._versions.get(place):
             try:
-                self._version_for(*plain)
+                found = self._answer(arguments, mode, None, histories=inputs, looks=True)
             except TracegradError:  # numbers have no items, say
                 self._of_views.add(place)
                 return True
+            if found.run is not None and not found.run.serves:
+                found.run.undo()
         return any(map(takes_elements_for_numbers, self._versions.get(place, ())))
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
@@ -207,10 +215,17 @@ class TensorCalls:
     def _with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
         """The call as its ops; where no argument requires grad, a Tensor from outside may."""
         result = self._inline(self._bind(args, kwargs), recorded or None)
-        return result if recorded else map_tree(boxed_leaf, result)
+        derived = not recorded and self._transform.kind != "compile"
+        return map_tree(boxed_leaf, result) if derived else result
 
-    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call as one node of the tape; without a version for it, as its ops."""
+    def _call_with_history(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tapes: bool = True
+    ) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops.
+
+        Without `tapes` nothing is recorded: it is traced as a call on arrays, which are Tensors to
+        the caller.
+        """
         mode = CHOSEN[self._backend]
         if not kwargs and not STATE.aside:
             leaves, given_bare = flatten(args)[0], map_tree(bare, args)
@@ -220,17 +235,12 @@ class TensorCalls:
                     quick.version.hits += 1
                     return result
         given, borrowed = self._bind(args, kwargs), Borrowed()
-        bare_args, bare_kwargs = borrowed.bare((args, kwargs), bare)
-        plain = self._bind(bare_args, bare_kwargs)
         if any(map(has_more_than_fields, given.values, given.specs)):
             return self._inline(given)
-        pairs = zip(given.leaves, plain.leaves, strict=True)
-        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
-        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
-        arguments = replace(plain, require_grad=needs)
+        arguments, inputs = self._given_tensors(args, kwargs, borrowed, tapes)
 
         def call(version: Version) -> Any:
-            kept: list[Recorded] = []
+            kept: list[Recorded | Unrecorded] = []
             result = call_recorded(version, arguments, inputs, kept)
             if kept and not kwargs:
                 self._remember(Quick(kept[0], arguments, len(args)))
@@ -245,11 +255,11 @@ class TensorCalls:
                 return found.result
             if found.run is not None:
                 settle(found.run)
-                shown = partial(untraced, found.run)
+                shown = partial(left_by, found.run)
                 result = map_tree(shown, found.run.returned)
-                found.run.world.settle(tapes=True)
+                found.run.world.settle(tapes=STATE.grad_enabled)
                 found.run.borrowed.settle(shown)
-                borrowed.settle(boxed_leaf)
+                borrowed.settle(lambda x: x)
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)
                 return passed(result, self.__name__)
@@ -257,6 +267,16 @@ class TensorCalls:
             pass
         with self._budget.running():
             return self._inline(given)
+
+    def _given_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], borrowed: Borrowed, tapes: bool
+    ) -> tuple[Arguments, list[Any]]:
+        """The arguments with arrays for Tensors, and their traced leaves as they were given."""
+        given, plain = self._bind(args, kwargs), self._bind(*borrowed.bare((args, kwargs), bare))
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = wanted_of(inputs) if tapes else ()
+        return replace(plain, require_grad=needs, tensors=tensors_in(inputs)), inputs
 
     def _remember(self, made: Quick) -> None:
         """Enters what answers calls of one shape on Tensors."""

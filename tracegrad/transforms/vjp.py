@@ -21,13 +21,14 @@ from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.autograd import engine
 from tracegrad.compiled.guarded_entry import MISS
+from tracegrad.compiled.handed_out import untraced
 from tracegrad.compiled.tape_node import (
     NotRecorded,
     Quick,
     Recorded,
+    Unrecorded,
     call_recorded,
     settle,
-    untraced,
 )
 from tracegrad.compiled.traced_run import not_executed
 from tracegrad.compiled.version import Version
@@ -239,14 +240,14 @@ def _by_program(
             continue  # the function may catch it
         if returned is not MISS:
             quick.version.hits += 1
-            return _done(returned, quick.made, held, primals, has_aux, place)
+            return _done(returned, _recorded(quick.made), held, primals, has_aux, place)
     arguments, plain = place.bound(compiled, args)
     if any(map(has_more_than_fields, arguments.values, arguments.specs)):
         return None
     defaults = [leaf.value for leaf in arguments.leaves[len(held) :] if leaf.traced]
     pairs = zip(arguments.leaves, held, strict=False)
     inputs = [*[x for leaf, x in pairs if leaf.traced], *defaults]
-    used: list[Recorded] = []
+    used: list[Recorded | Unrecorded] = []
 
     def call(version: Version) -> Any:
         result = call_recorded(version, arguments, inputs, used)
@@ -258,7 +259,7 @@ def _by_program(
     except (NotRecorded, MetTracer):
         return None
     if found.version is not None:
-        return _done(found.result, used[0], held, primals, has_aux, place)
+        return _done(found.result, _recorded(used[0]), held, primals, has_aux, place)
     if found.run is None:
         return None
     settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
@@ -269,6 +270,10 @@ def _by_program(
     for x in asked:  # the caller may write to its arrays before the pull
         x._array = x._array.copy(order="K") if isinstance(x._array, np.ndarray) else x._array
     return _done(returned, None, asked, primals, has_aux, place)
+
+
+def _recorded(made: Recorded | Unrecorded) -> Recorded | None:
+    return made if isinstance(made, Recorded) else None
 
 
 def _done(

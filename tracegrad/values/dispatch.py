@@ -133,6 +133,13 @@ def is_number(x: Any) -> bool:
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
 
 
+def number_kind(x: Any) -> type | None:
+    """The class of a number of Python's; None of anything else."""
+    if not is_number(x):
+        return None
+    return next(kind for kind in (bool, int, float, complex) if isinstance(x, kind))
+
+
 def with_plain_numbers(operands: Sequence[Any]) -> Sequence[Any]:
     """Operands with numbers of subclasses (`IntEnum`, ``class Degrees(float)``) as plain ones.
 

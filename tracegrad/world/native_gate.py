@@ -351,6 +351,8 @@ def get_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
             world.asks_mode()
         refuse_history_read(world, x, name)
         original = world.original(x)
+        if name == "requires_grad" and type(original) is Tensor and not world.tapes:
+            return original.requires_grad  # that of an argument is in the key
         if type(original) is np.ndarray and is_of_arrays(name):
             if world.is_outside(original) and name in ("flags", "strides"):
                 world.reads(original)

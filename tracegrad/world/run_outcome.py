@@ -242,7 +242,7 @@ class Outcome(StandIns):
                 found.append(store_of(guard, now, self._classes, True))
             elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
                 continue  # an array that is there already, or a view of one: a copy is not that
-            elif self.is_own_leaf(now):
+            elif self.is_own_leaf(now) or self._is_from_outside(now):
                 continue
             elif _gives_way_to_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
@@ -252,6 +252,10 @@ class Outcome(StandIns):
         ordered = {id(guard) for guard in late if id(guard.holder) in mixed}
         # The order of new names is what a dictionary shows: one list of effects keeps it.
         return [store for store in found if id(store.guard) not in ordered]
+
+    def _is_from_outside(self, x: Any) -> bool:
+        """Whether a Tensor is one that was there before the run, which has not written to it."""
+        return type(x) is Tensor and x._traced is None and self.is_outside(x)
 
     def _shows_given(self, x: Any) -> bool:
         """Whether a Tensor looks at the memory of an array that was there before the run."""
@@ -268,6 +272,8 @@ class Outcome(StandIns):
             original = self.original(x)
             if original is not x:
                 return original
+            if self._is_from_outside(x):
+                return x
             if self.is_own_leaf(x):
                 x._traced = None
                 if x._grad is not None:

@@ -123,14 +123,18 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
     if not stands:
         array = np.asarray(value)
         return wrap(array) if isinstance(before, Tensor) else array
-    kept = getattr(before, "_array", before)
-    if isinstance(kept, np.ndarray | np.generic) and is_jax_array(value):
+    return as_plain(value, type(getattr(before, "_array", before)))
+
+
+def as_plain(value: Any, kind: type) -> Any:
+    """An output of a program as the array of NumPy's, or number, that the function had."""
+    if issubclass(kind, np.ndarray | np.generic) and is_jax_array(value):
         return value
-    if isinstance(kept, np.ndarray):
+    if issubclass(kind, np.ndarray):
         return np.asarray(value)
-    if isinstance(kept, np.generic):
+    if issubclass(kind, np.generic):
         return value if isinstance(value, np.generic) else np.asarray(value)[()]
-    return value if type(value) is type(kept) else type(kept)(value)
+    return value if type(value) is kind else kind(value)  # type: ignore[call-arg]
 
 
 def is_name(word: str) -> bool:

@@ -30,6 +30,7 @@ from tracegrad.machine.world_protocol import get_plainly, set_plainly, type_dict
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.guards import MISSING, Guard
+from tracegrad.world.lengths import Length
 
 ATTRIBUTE, ITEM, CELL, VARIABLE = range(4)
 NOTHING = object()
@@ -247,6 +248,8 @@ class _Shown:
         """What a value becomes where a Tensor stood before, or none."""
         if type(value) is Tensor:
             return self._shown(value, tensor)
+        if type(value) is Length:
+            return int.__index__(value)
         if not isinstance(value, _HOLDING):
             return value
         key = id(value), tensor

@@ -232,6 +232,8 @@ class Closing(FirstTurns):
             value = Value(WIDE, origin)
             self.wide[value] = head
         head.arguments[value] = argument
+        if argument in trace.shown or Change.SHOWN in change:
+            trace.shown.add(value)
         if type(x) is Tensor and Change.WRITTEN in change:
             x._traced = (trace, value)
             head.written[value] = x
@@ -535,6 +537,7 @@ class Closing(FirstTurns):
             if value is None or not self._stays(head, slot, parameter, leaf):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
+            self._is_shown(head, slot, parameter, value)
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
@@ -614,6 +617,15 @@ class Closing(FirstTurns):
         if type(x) is Tensor and is_linked(x):
             self._freeze(head, x, parameter)
         return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
+
+    def _is_shown(self, head: Head, slot: Slot, parameter: Value, value: Value) -> None:
+        """What is a Tensor to the caller at the end of a turn, is one in the next one."""
+        shown = self.trace.shown
+        if value in shown and parameter not in shown:
+            if type(slot[0]) is int:
+                change = _change(parameter in head.written, parameter in self.wide)
+                self._learns(head, {slot: change | Change.SHOWN})
+            shown.add(parameter)
 
     def _number(self, parameter: Value, x: Any, flag: bool) -> Value | None:
         """A number of Python as what a parameter is; None of other types."""

@@ -21,7 +21,7 @@ from tracegrad.ops.python_lists import list_item
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.lengths import Length
-from tracegrad.world.loops.loop_runner import Held, array_of
+from tracegrad.world.loops.loop_runner import Held, array_of, shows
 from tracegrad.world.loops.uniform_lists import Uniform
 from tracegrad.world.row_iterators import Items, Rows
 
@@ -178,6 +178,7 @@ class Filling:
             tensors = self.loops.walk.tensors
             if known.value not in tensors:
                 tensors[known.value] = Held(known.items)
+        shows(self.trace, value, known.items)
         tensor = wrap(array_of(found), (self.trace, value))
         tensor._node = parent_of(found)
         return tensor

@@ -29,7 +29,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.filled_lists import Filling
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
-from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.loop_runner import shows, untraced
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
 from tracegrad.world.loops.written_places import Place
@@ -305,6 +305,8 @@ class Lists(Tails, Filling, Uniforms):
             for k in range(known.before + peeled, len(items)):
                 if k not in parameters:
                     items[k] = self._row_item(known.parameter, k, items[k])
+                    if known.first in self.trace.shown:
+                        self.trace.shown.add(items[k]._traced[1])
             if last is not None:
                 items[-1] = last
             self.finishes(items, known.parameter)
@@ -355,6 +357,7 @@ class Lists(Tails, Filling, Uniforms):
         with _outside_of_traces():
             plain = stack([untraced(x) for x in known.items])
         (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
+        shows(self.trace, value, known.items)
         tensor = wrap(plain._array, (self.trace, value))
         tensor._node = plain._node
         return tensor

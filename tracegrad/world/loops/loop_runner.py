@@ -7,7 +7,7 @@ ends otherwise than on any known way, or nobody knows what follows a loop, the w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -445,3 +445,10 @@ def _limb_at(
             case _:
                 return None
     return None
+
+
+def shows(trace: Any, value: Value, items: Iterable[Any]) -> None:
+    """What is read of a list is a Tensor to the caller where the items are: see `Trace.shown`."""
+    values = [x._traced[1] for x in items if type(x) is Tensor and x._traced is not None]
+    if not trace.shown.isdisjoint(values):
+        trace.shown.add(value)

@@ -24,7 +24,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.lengths import FEWEST
-from tracegrad.world.loops.loop_runner import Held
+from tracegrad.world.loops.loop_runner import Held, shows
 from tracegrad.world.loops.resumption import is_tuple, maker_of
 from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.native_reads import followed
@@ -205,6 +205,7 @@ class Uniforms:
         (value,) = self.trace.builder.call(list_item, (rows, k), origin)
         self.stand_ins.add(value)
         self.loops.walk.tensors.setdefault(rows, Held(tensors))
+        shows(self.trace, value, tensors)
         tensor = wrap(tensors[number]._array, (self.trace, value))
         tensor._node = parent_of(tensors[number])
         return tensor

@@ -32,6 +32,7 @@ class Change(Flag):
     BOUND = auto()  # to something else
     WRITTEN = auto()  # the array that it has, in place
     WIDENED = auto()  # it is `WIDE`
+    SHOWN = auto()  # it is a Tensor to the caller: see `Trace.shown`
 
 
 Known: TypeAlias = "dict[Slot, Change]"

@@ -1,0 +1,234 @@
+"""Compiled functions hand out, store and return the very types that the plain function does.
+
+Each program is called with Tensors, with grad mode on and off in any order, first and later, and
+compared with the plain function: types, what requires grad, and values.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+KINDS = {
+    "computed": lambda s, x: x * 2.0,
+    "a number of the argument": lambda s, x: x.mean(),
+    "the argument": lambda s, x: x,
+    "detached": lambda s, x: x.detach(),
+    "a view": lambda s, x: x[1:],
+    "with a weight": lambda s, x: x * s.w,
+    "detached, with a weight": lambda s, x: (x * s.w).detach(),
+    "the weight": lambda s, x: s.w,
+    "of a Tensor outside": lambda s, x: s.h * 2,
+    "a Tensor outside": lambda s, x: s.h,
+    "made": lambda s, x: tg.zeros(2),
+    "an int that counts": lambda s, x: s.n,
+    "of an int": lambda s, x: s.n * 2,
+    "a float": lambda s, x: s.k,
+    "of a float": lambda s, x: s.k * 2 + s.n,
+    "a bool": lambda s, x: s.n > 2,
+    "a length": lambda s, x: x.shape,
+    "of a length": lambda s, x: len(x) * s.k,
+    "item": lambda s, x: x.sum().item(),
+    "requires_grad": lambda s, x: x.requires_grad,
+    "an array": lambda s, x: np.zeros(2),
+    "an array outside": lambda s, x: s.a,
+    "of an array": lambda s, x: s.a * 2,
+    "a number of NumPy's": lambda s, x: s.a.sum(),
+    "as an array": lambda s, x: x.detach().numpy() * 2,
+    "several": lambda s, x: {"n": s.n, "y": x * 2, "l": [s.k, x.sum(), s.a * 2]},
+    "times a float": lambda s, x: x.sum() * s.k,
+    "compared": lambda s, x: x > 0,
+}
+
+
+def returned(s: Any, x: Any, kind: Any) -> Any:
+    s.n += 1
+    s.k *= 0.9
+    return (x * s.w).sum(), kind(s, x)
+
+
+def stored(s: Any, x: Any, kind: Any) -> Any:
+    s.n += 1
+    s.k *= 0.9
+    s.kept = kind(s, x)
+    return (x * s.w).sum()
+
+
+def appended(s: Any, x: Any, kind: Any) -> Any:
+    s.log.append(kind(s, x))
+    s.items["last"] = s.log[-1]
+    return (x * s.w).sum()
+
+
+def state(weight_requires_grad: bool) -> SimpleNamespace:
+    w = tg.tensor([1.0, 2.0], requires_grad=weight_requires_grad)
+    return SimpleNamespace(
+        w=w, h=tg.ones(2), a=np.array([1.0, 2.0]), n=0, k=0.5, kept=None, log=[], items={}
+    )
+
+
+def told(x: Any) -> Any:
+    """Types and values of all that an object holds."""
+    if isinstance(x, tg.Tensor):
+        return "Tensor", x.requires_grad, x.detach().numpy().tolist()
+    if isinstance(x, dict):
+        return {key: told(item) for key, item in x.items()}
+    if isinstance(x, list | tuple):
+        return type(x).__name__, [told(item) for item in x]
+    return type(x).__name__, x.tolist() if isinstance(x, np.ndarray) else x
+
+
+def session(f: Any, compiled: bool, weight: bool, modes: str, argument: bool = False) -> list[Any]:
+    """What calls return and leave behind; `g` in `modes` is a call in grad mode.
+
+    `weight` and `argument` tell whether these require grad.
+    """
+    s = state(weight)
+    call = tg.compile(lambda x: f(s, x)) if compiled else lambda x: f(s, x)
+    seen = []
+    for k, mode in enumerate(modes):
+        x = tg.tensor([1.0, 2.0 + k], requires_grad=argument)
+        with tg.set_grad_enabled(mode == "g"):
+            result = call(x)
+        seen.append((told(result), told(s.kept), told(s.log), told(s.items)))
+    return seen
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("where", [returned, stored, appended])
+def test_types_are_those_of_the_plain_function(kind: str, where: Any) -> None:
+    def f(s: Any, x: Any) -> Any:
+        return where(s, x, KINDS[kind])
+
+    for weight, argument in ((True, False), (False, False), (True, True)):
+        for modes in ("gngn", "ngng", "gggg", "nnnnn"):
+            plain, found = (session(f, c, weight, modes, argument) for c in (False, True))
+            assert found == plain, (weight, argument, modes)
+
+
+def carried(s: Any, x: Any) -> Any:
+    h, total, last, factor = x, 0.0, None, 1.0
+    for _ in range(40):
+        h = np.tanh(h * s.w)
+        total = total + h.sum()
+        last, factor = total * 2, factor * 1.1
+    s.kept = (h, total, last, factor)
+    return h * 1.0, total, last, factor
+
+
+def looked_at(s: Any, x: Any) -> Any:
+    h, total, rows = x, 0.0, []
+    while total < 20:
+        h = h * 0.9
+        total = total + (h * s.w).sum()
+        rows.append(h * 2)
+    s.kept = (h, total, rows[0], rows[-1])
+    return h, total, sum(rows)
+
+
+def rows_appended(s: Any, x: Any) -> Any:
+    h, rows = x, []
+    for k in range(40):
+        h = h + s.a[0] * k
+        rows.append(h)
+    s.kept = np.stack(rows)
+    return h, np.stack(rows), rows[-1]
+
+
+def array_filled(s: Any, x: Any) -> Any:
+    y, h = np.zeros(40), 0.0
+    for i in range(40):
+        y[i] = i * 2.0
+        h = h + y[i]
+    s.kept = (y, h)
+    return y, h, x * h
+
+
+def in_arms(s: Any, x: Any) -> Any:
+    h = x
+    for _ in range(40):
+        h = h * 0.5 if h.sum() > 2 else h + x
+    s.kept = (h, h * 2)
+    return h, h[0]
+
+
+@pytest.mark.parametrize("f", [carried, looked_at, rows_appended, array_filled, in_arms])
+@pytest.mark.parametrize("modes", ["nnn", "ggg", "gngn"])
+def test_types_of_what_loops_carry(f: Any, modes: str) -> None:
+    for weight in (True, False):
+        assert session(f, True, weight, modes) == session(f, False, weight, modes)
+
+
+def test_items_of_lists_that_loops_read_are_tensors() -> None:
+    kept: dict[str, Any] = {}
+
+    @tg.compile
+    def f(weights: Any) -> Any:
+        h = total = 0.0
+        for w in weights:
+            h = np.tanh(h + w)
+            total = total + np.sum(w**2)
+        kept["total"] = total
+        return h, total
+
+    for _ in range(3):
+        with tg.no_grad():
+            results = f([tg.ones(2) * k for k in range(12)])
+        assert [type(x) for x in (*results, kept["total"])] == [tg.Tensor] * 3
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_loops_of_arrays_and_a_tensor_outside_store_tensors(requires_grad: bool) -> None:
+    plain, own = state(requires_grad), state(requires_grad)
+    compiled = tg.compile(lambda x: carried(own, x))
+    with tg.no_grad():
+        for _ in range(3):
+            carried(plain, np.ones(2))
+            compiled(np.ones(2))
+    assert told(own.kept) == told(plain.kept)
+
+
+def test_a_tensor_that_is_returned_is_the_one_that_was_given() -> None:
+    w = tg.ones(2, requires_grad=True)
+    f = tg.compile(lambda x: (x, w, x * w))
+    for grad in (True, False, True, False, False):
+        x = tg.ones(2, requires_grad=True)
+        with tg.set_grad_enabled(grad):
+            results = f(x)
+        assert results[0] is x and results[1] is w and results[2].requires_grad is grad
+
+
+def test_positions_of_tensors_among_arrays_have_versions_of_their_own() -> None:
+    kept: dict[str, Any] = {}
+
+    @tg.compile
+    def f(x: Any, y: Any) -> Any:
+        kept["x"], kept["y"] = x * 2, y * 2
+        return x + y
+
+    for mode in (True, False):
+        with tg.set_grad_enabled(mode):
+            for _ in range(3):
+                f(tg.ones(2), np.ones(2))
+                assert (type(kept["x"]), type(kept["y"])) == (tg.Tensor, np.ndarray)
+                f(np.ones(2), tg.ones(2))
+                assert (type(kept["x"]), type(kept["y"])) == (np.ndarray, tg.Tensor)
+
+
+def test_calls_under_no_grad_run_programs_with_loops() -> None:
+    @tg.compile
+    def f(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = np.tanh(x) * 1.5
+        return x
+
+    with tg.no_grad():
+        for _ in range(3):
+            assert type(f(tg.ones(2), 1000)) is tg.Tensor
+    assert f.cache_info().hits == 2 and f.cache_info().versions == 1
+    assert len(f.source(np.ones(2), 1000)) < 2000
