@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad.errors import GradientError
 
 KINDS = {
     "computed": lambda s, x: x * 2.0,
@@ -232,3 +233,59 @@ def test_calls_under_no_grad_run_programs_with_loops() -> None:
             assert type(f(tg.ones(2), 1000)) is tg.Tensor
     assert f.cache_info().hits == 2 and f.cache_info().versions == 1
     assert len(f.source(np.ones(2), 1000)) < 2000
+
+
+class Scaled:
+    def __init__(self) -> None:
+        self.w = tg.tensor([1.0, 2.0], requires_grad=True)
+        self.h, self.n = tg.ones(2), tg.tensor(2.0)
+
+
+def scaled_before(s: Scaled, x: Any) -> Any:
+    with tg.no_grad():
+        s.h.mul_(0.9)
+    return (tg.sin(x * s.w) * s.w * s.h).sum()
+
+
+def scaled_behind(s: Scaled, x: Any) -> Any:
+    y = (tg.sin(x * s.w) * s.w * s.h.clone()).sum()
+    with tg.no_grad():
+        s.h.mul_(0.9)
+        s.n.add_(1.0)
+    return y * s.n
+
+
+def averaged(s: Scaled, x: Any) -> Any:
+    with tg.no_grad():
+        s.h.copy_(s.h * 0.9 + x * 0.1)
+    return (tg.sin(x * s.w) * s.w * s.h).sum()
+
+
+@pytest.mark.parametrize("f", [scaled_before, scaled_behind, averaged])
+def test_gradients_of_gradients_through_calls_that_write_outside(f: Any) -> None:
+    plain, own = Scaled(), Scaled()
+    compiled = tg.compile(lambda x: f(own, x))
+    for k in range(4):
+        found = []
+        for s, call in ((plain, lambda x: f(plain, x)), (own, compiled)):
+            y = tg.tanh(call(tg.ones(2) * (k + 1)) * 0.1)
+            (first,) = tg.autograd.grad(y, s.w, create_graph=True)
+            (second,) = tg.autograd.grad((first * first).sum(), s.w)
+            found.append([x.detach().numpy() for x in (first, second, s.h, s.n)])
+        for one, other in zip(*found, strict=True):
+            assert np.allclose(one, other, rtol=1e-12)
+
+
+def test_what_a_call_writes_behind_its_use_is_refused_in_every_backward() -> None:
+    s = Scaled()
+
+    @tg.compile
+    def f(x: Any) -> Any:
+        y = (s.w * s.h * x).sum()
+        with tg.no_grad():
+            s.h.mul_(0.5)
+        return y
+
+    for create_graph in (False, True):
+        with pytest.raises(GradientError, match="inplace"):
+            tg.autograd.grad(f(tg.ones(2)), s.w, create_graph=create_graph)

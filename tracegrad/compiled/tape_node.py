@@ -29,7 +29,7 @@ from tracegrad.compiled.guarded_entry import MISS, entry
 from tracegrad.compiled.handed_out import handed_out
 from tracegrad.compiled.joint_graph import Returned, at_ends
 from tracegrad.compiled.traced_run import Run
-from tracegrad.compiled.version import Version
+from tracegrad.compiled.version import Version, memory
 from tracegrad.differentiation.joins import Apart, backwards_apart
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
@@ -155,9 +155,15 @@ class Way:
         assert back is not None
         return back
 
-    def keep(self, node: Node, inputs: Sequence[Any]) -> None:
-        """Copies or watches what the node of a call keeps of arrays that have other owners."""
+    def keep(self, node: Node, inputs: Sequence[Any], written: Sequence[int]) -> None:
+        """Copies or watches what the node of a call keeps of arrays that have other owners.
+
+        Into `written` inputs the call itself writes, which a replay reads as they were before.
+        """
         values = [*node.values]
+        for i in written:
+            if i not in self.read:
+                values[i] = np.copy(memory(inputs[i]))
         for i in self.read:
             if type(values[i]) is Foreign:
                 note((values[i],))
@@ -400,6 +406,13 @@ class Recorded:
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
         self.run = version.guarded(self.program.run)
+        start = len(forward.inputs) - len(version.captured)
+        self.written = [
+            start + i
+            for guard, _ in version.written_outside
+            for i, captured in enumerate(version.captured)
+            if captured.stands_at(guard)
+        ]
 
     def _returning(self, block: Block) -> Block:
         """The forward, whose returns give what is kept as well, and which of them it is."""
@@ -485,7 +498,7 @@ class Recorded:
             shapes = tuple(Shape(tensors[i]._array) for i in first)
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
-            way.keep(node, inputs)
+            way.keep(node, inputs, self.written)
             for output, tensor in zip(way.returned, tensors, strict=True):
                 if output in way.outputs:
                     k = way.outputs.index(output)
