@@ -39,8 +39,11 @@ class FunctionCtx:
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Says that these outputs have no gradient."""
     materialize_grads: Any
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps Tensors for ``backward``, which finds them in ``ctx.saved_tensors``."""
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps Tensors for ``backward``, which finds them in ``ctx.saved_tensors``.
+
+        There, NumPy's arrays are Tensors: `apply` takes them as well.
+        """
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The Tensors given to `save_for_backward`."""
