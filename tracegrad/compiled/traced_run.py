@@ -44,6 +44,7 @@ from tracegrad.tracing.restarts import (
     AsksMode,
     MetTracer,
     OneByOne,
+    Purpose,
     Unprogrammed,
 )
 from tracegrad.tracing.trace import Trace
@@ -127,8 +128,7 @@ class Run:
 
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
-        self.world.take_back()
-        self.trace.give_back()
+        _take_back(self.world, self.trace)
 
 
 def run_traced(
@@ -149,6 +149,7 @@ def run_traced(
     taped: bool = True,
     joins: bool = False,
     as_caller: bool = False,
+    purpose: Purpose = Purpose.ANSWER,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -181,6 +182,7 @@ def run_traced(
         world.loops.differentiated = bool(wanted) or (bool(given) and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
+    world.purpose = purpose
     trace.choices = choices and choices.begin(world, trace)
     world.tapes = tapes
     if not arguments.axes:  # else the function reads its defaults itself
@@ -188,6 +190,7 @@ def run_traced(
     tensors = _tensors(trace, arguments, wanted, given)
     enabled = bool(wanted) or not as_caller or STATE.grad_enabled
     world.mode_is_own = not wanted and enabled is not STATE.grad_enabled
+    world.asked_mode = as_caller
     values, borrowed = iter(tensors), Borrowed()
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     lists = _lists(world, arguments, tensors)
@@ -224,36 +227,27 @@ def run_traced(
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-        except RESTARTS:  # it is run again in another way
-            world.take_back()
-            trace.give_back()
-            raise
-        guard_returned(world, itself)
-        returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
-        leaves = [leaf for leaf in arguments.leaves if leaf.traced]
-        names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
-        known = dict(zip(map(id, tensors), names, strict=True))
-        effects, effect = world.replayed(itself, known)
-    except RESTARTS:
+            guard_returned(world, itself)
+            returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
+            leaves = [leaf for leaf in arguments.leaves if leaf.traced]
+            names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
+            known = dict(zip(map(id, tensors), names, strict=True))
+            effects, effect = world.replayed(itself, known)
+        except Exception as error:
+            again = _made_again_for(error, world, of_tensors)
+            if again is None:
+                raise
+            raise again from None
+    except RESTARTS:  # it is run again in another way
+        _take_back(world, trace)
         raise
-    except BaseException as error:  # what was done is done
-        if world.in_other_form or give_up(world.lengths) or gives_up(world.loops):
-            world.take_back()
-            trace.give_back()
-            raise (AsGiven if world.in_other_form else Learned) from None
-        of_history = of_tensors and isinstance(error, GradientError)
-        if (of_history or isinstance(error, DeviceError)) and not world.effects:
-            world.take_back()  # what stands for the caller's Tensors may be what raises
-            trace.give_back()
-            if of_history:
-                raise AsGiven from None
+    except BaseException as error:
+        on_device = isinstance(error, DeviceError) and not world.effects
+        if on_device or isinstance(error, MetTracer) or purpose is not Purpose.ANSWER or samples:
+            _take_back(world, trace)
             raise
         fails_alike(world.lengths)
-        if samples or isinstance(error, MetTracer):
-            world.take_back()
-            trace.give_back()
-            raise
-        world.print_now()
+        world.print_now()  # what was done is done
         for store in world.written_arrays():
             store.carry()
         world.settle()
@@ -266,28 +260,22 @@ def run_traced(
         STATE.update(**before)
         world.end_loops()
         trace.finish()
-    world.finish()
     try:
+        world.finish()
         written = _written(arguments, tensors, inputs, trace)
         places = world.stores()
         stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
         elsewhere = _not_storable(stores, world, trace, given)
-    except TracegradError:  # a call that is refused leaves everything as it was
-        world.take_back()
-        trace.give_back()
-        raise
-    for value, tensor in zip(given, tensors, strict=True):
-        borrowed.stands_for(value, tensor)
-    effect = effect or elsewhere or borrowed.changed or trace.unseen
-    if of_tensors and not effect:
-        try:
+        for value, tensor in zip(given, tensors, strict=True):
+            borrowed.stands_for(value, tensor)
+        effect = effect or elsewhere or borrowed.changed or trace.unseen
+        if of_tensors and not effect:
             _refuse_own_leaves(itself, stores, world)
             if tapes:
                 _refuse_asked_of_history(itself, stores, world)
-        except Unprogrammed:
-            world.take_back()
-            trace.give_back()
-            raise
+    except (TracegradError, *RESTARTS):  # a call that is refused leaves everything as it was
+        _take_back(world, trace)
+        raise
     for store in stores:
         if store.kind == "contents":  # a version is not to hold a tape
             store.value._node = None
@@ -316,6 +304,34 @@ def run_traced(
             run.undo()
         raise AsGiven
     return run
+
+
+def _take_back(world: World, trace: Trace) -> None:
+    """Puts state and generators back to where they were before a run."""
+    world.take_back()
+    trace.give_back()
+    trace.unprogrammed = trace.one_by_one = None  # what it holds is to end as it ends without a run
+
+
+def _made_again_for(error: Exception, world: World, of_histories: bool) -> BaseException | None:
+    """What a run ends with that raised: where that may be owed to the run, it is made again.
+
+    None where the function raises this whatever runs it.
+    """
+    trace = world.trace
+    told = trace.unprogrammed or trace.one_by_one  # the function has caught it
+    if told is not None or world.effects:
+        return told
+    if world.in_other_form:
+        return AsGiven()
+    if give_up(world.lengths) or gives_up(world.loops):
+        return Learned()
+    if isinstance(error, GradientError):  # of what is no part of a run in the caller's mode,
+        if world.mode_is_own:
+            return AsksMode()
+        if of_histories:  # or of what stands for the caller's Tensors
+            return AsGiven()
+    return None
 
 
 def _lists(world: World, arguments: Arguments, tensors: Sequence[Tensor]) -> dict[int, Any]:

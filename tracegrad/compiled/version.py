@@ -55,7 +55,7 @@ from tracegrad.tracing.outputs import (
     zero_dimensional,
 )
 from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
-from tracegrad.tracing.restarts import AsksMode
+from tracegrad.tracing.restarts import AsksMode, Purpose
 from tracegrad.user_code.lines_without_ops import ended
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
@@ -470,6 +470,7 @@ def traced_run(
     one_by_one: Collection[Any] = (),
     ways: Ways | None = None,
     states: States | None = None,
+    purpose: Purpose = Purpose.ANSWER,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
@@ -489,12 +490,13 @@ def traced_run(
         run_traced,
         *(function, call, arguments, parameters, target, runs, histories),
         *(counters, renewed, one_by_one, ways is not None, choices, states),
+        joins=transform.kind not in APART and ways is None,
+        purpose=purpose,
     )
     taped, as_caller, told = False, False, None
-    joins = transform.kind not in APART and ways is None
     while True:
         try:
-            made = run(followed=followed, taped=taped, joins=joins, as_caller=as_caller)
+            made = run(followed=followed, taped=taped, as_caller=as_caller)
         except Taped:
             taped = True
         except AsksMode:

@@ -6,9 +6,18 @@ They are no `Exception`s, so that the function does not catch them.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from enum import Enum
 from typing import Any, TypeAlias
 
 from tracegrad.runtime.thread_state import STATE
+
+
+class Purpose(Enum):
+    """What a run is for."""
+
+    ANSWER = "its call is answered by it, or by what is made of it"
+    LOOK = "it answers no call, and leaves nothing as it did it"
+    SHOW = "nor does it, but does what no program does: its version is to be looked at"
 
 
 class MetTracer(BaseException):
@@ -27,6 +36,18 @@ class Unprogrammed(BaseException):
 
     def __init__(self, does: str, place: str) -> None:
         super().__init__(f"{does}: {place}" if place else does)
+
+
+class Unreplayed(Unprogrammed):
+    """The function is about to read or change what no program does: its call is answered eagerly.
+
+    Nothing of that is done yet, and all else that a run has done can be taken back.
+    """
+
+    def __init__(self, effect: str, counts: bool) -> None:
+        super().__init__(f"reads or changes {effect}", "")
+        self.effect = effect
+        self.counts = counts  # against the function: the next run would do it as well
 
 
 class Aliased(Unprogrammed):

@@ -69,7 +69,14 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
 from tracegrad.tracing.path_tree import with_turns
-from tracegrad.tracing.restarts import AsGiven, MetTracer, OneByOne, Unprogrammed
+from tracegrad.tracing.restarts import (
+    AsGiven,
+    MetTracer,
+    OneByOne,
+    Purpose,
+    Unprogrammed,
+    Unreplayed,
+)
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.direct_calls import DirectCalls
 from tracegrad.transforms.tensor_calls import TensorCalls
@@ -420,11 +427,16 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         try:
             version = self._around_loops(arguments, mode, known, reason)
             if version is None:
-                run = self._run(arguments, mode, known, histories)
+                purpose = Purpose.ANSWER if counts else Purpose.LOOK
+                run = self._run(arguments, mode, known, histories, purpose=purpose)
                 if run.serves:
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key
                     version = self._version(arguments, mode, run, known, reason)
+        except Unreplayed as told:
+            if counts and told.counts:
+                self._strike(told.effect)
+            return None
         except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None
@@ -469,7 +481,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         if counted and not counted <= self._counters:
             self._counters |= counted  # they are inputs of the next trace
         elif run.alone and counts and not run.world.unrolls:
-            self._strike(run)
+            self._strike(run.effect)
         return run
 
     def _is_full(self, arguments: Arguments, mode: Mode, left: Sequence[Left]) -> bool:
@@ -500,6 +512,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         known: Version | None,
         histories: Sequence[Any] = (),
         ways: Ways | None = None,
+        purpose: Purpose = Purpose.ANSWER,
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
@@ -507,7 +520,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
                 *(self._runs, histories, self._counters, self._renewed, self._single, ways),
-                self._states.setdefault((arguments.key, mode), {}),
+                *(self._states.setdefault((arguments.key, mode), {}), purpose),
             )
 
     @property
@@ -590,13 +603,13 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
             version.entered.add(given)
             self._add_entry(key, made, version)
 
-    def _strike(self, run: Run) -> None:
+    def _strike(self, effect: str) -> None:
         """A function that changes state of its own is not compiled."""
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
-            self._give_up(f"it reads or changes {run.effect}")
+            self._give_up(f"it reads or changes {effect}")
             warn_caller(
-                f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
+                f"{self.__name__} does more than compute: it reads or changes {effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
             )
@@ -737,7 +750,13 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         parameters = (self._shown or self._signature).parameters.values()
         return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
-    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+    def _version_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], purpose: Purpose = Purpose.SHOW
+    ) -> Version:
+        """The version for a call, made without that call where there is none.
+
+        Raises `TraceError` where there is no program of what the function does.
+        """
         args, kwargs = map_tree(array_leaf, (args, kwargs))
         arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
         versions = self._versions.get((arguments.key, mode), [])
@@ -754,10 +773,10 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
             return found.version
         if self._is_single(arguments):
             first = next(self._mapping(arguments).examples(arguments.values))
-            return self._one._version_for(*in_call(arguments, first))
+            return self._one._version_for(*in_call(arguments, first), purpose)
         # another thread traces: this version is for looking at alone
         try:
-            run = found.run if found.run is not None else self._run(arguments, mode, None)
+            run = found.run or self._run(arguments, mode, None, purpose=purpose)
         except Unprogrammed as told:
             raise TraceError(f"{self.__name__} {told}; there is no program of it") from None
         except AsGiven:

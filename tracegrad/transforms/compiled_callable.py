@@ -31,6 +31,7 @@ from tracegrad.introspection.line_map import Statement, Statements, where
 from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
 from tracegrad.introspection.verify import Verification, verify
 from tracegrad.ops.random_draws import given_back, sources_of
+from tracegrad.tracing.restarts import Purpose
 from tracegrad.transforms.call import Calling, array_leaf
 from tracegrad.values.pytree import map_tree
 
@@ -185,7 +186,7 @@ class Compiled(Calling):
     def _goes_on(self, arguments: Arguments) -> bool:
         """Whether the function catches what NumPy raises for these arguments."""
         try:
-            run = self._run(arguments, CHOSEN[self._backend], None)
+            run = self._run(arguments, CHOSEN[self._backend], None, purpose=Purpose.SHOW)
         except RAISED_BY_NUMPY:
             return False
         if not run.serves:

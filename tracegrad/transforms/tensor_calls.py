@@ -45,6 +45,7 @@ from tracegrad.tensors.devices import DeviceArray, DeviceError, as_held, bare, o
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.restarts import Purpose
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
 
@@ -175,12 +176,10 @@ class TensorCalls:
             return True
         if not self._versions.get(place):
             try:
-                found = self._answer(arguments, mode, None, histories=inputs, looks=True)
+                self._answer(arguments, mode, None, histories=inputs, looks=True)
             except TracegradError:  # numbers have no items, say
                 self._of_views.add(place)
                 return True
-            if found.run is not None and not found.run.serves:
-                found.run.undo()
         return any(map(takes_elements_for_numbers, self._versions.get(place, ())))
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
@@ -208,7 +207,7 @@ class TensorCalls:
         none stands for may.
         """
         try:
-            return _holds_history(self._version_for(args, kwargs))
+            return _holds_history(self._version_for(args, kwargs, Purpose.LOOK))
         except TracegradError:
             return True
 

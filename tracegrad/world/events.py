@@ -13,13 +13,17 @@ import numpy as np
 
 from tracegrad.autograd.assumed_histories import Derivative, note_derivative
 from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.restarts import AsGiven, AsksMode
+from tracegrad.tracing.restarts import AsGiven, AsksMode, Purpose, Unreplayed
 from tracegrad.world import native_tables
+from tracegrad.world.arrays_of_lengths import give_up
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
 from tracegrad.world.lengths import Length
+from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.iterators_of_several import inlines, runs_again
+from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
@@ -57,6 +61,7 @@ class Told(Outcome):
     identities: bool
     asked_mode = False  # the function asked whether operations are recorded
     mode_is_own = False  # the run records, and its caller does not
+    purpose = Purpose.ANSWER
     given: Sequence[Any] = ()  # the traced arguments, as the caller gave them
     derived: dict[Any, Derivative] | None = None  # by what the function takes derivatives, if any
     _read: dict[Any, tuple[Any, Any]]
@@ -92,12 +97,32 @@ class Told(Outcome):
         """Whether a loop of this run will not stay one in the next."""
         return self.loops is not None and self.loops.refused
 
-    def about_to(self, text: str) -> None:
-        """The function is about to do something that no program does."""
+    @property
+    def may_stop(self) -> bool:
+        """Whether the run may end here, with all that it has done taken back."""
+        if self.purpose is Purpose.SHOW or self.trace.samples:
+            return False
+        return self.purpose is Purpose.LOOK or is_only_thread() or not self.has_acted
+
+    def about_to(self, text: str, lasts: bool = True) -> None:
+        """The function is about to read or change something as no program does.
+
+        A run that goes on from there may still be given up, for many reasons, and nothing takes
+        that back: it ends here, and the function runs eagerly. Where other threads may have used
+        what is to be taken back, it goes on, and answers the call.
+        """
         if self.trace is not None and self.trace.samples:
             self.trace.refuse(f"reads or changes {text}", SAMPLED)
         if self.in_other_form:
             raise AsGiven
+        if give_up(self.lengths) or gives_up(self.loops):
+            raise Learned
+        if self.may_stop:
+            counts = lasts and not self.unrolls
+            self.trace.unprogrammed = Unreplayed(self.at_line(text), counts)
+            raise self.trace.unprogrammed
+        if self.mode_is_own:
+            raise AsksMode
         if self.loops is not None:
             self.loops.needs_tape()
         else:  # which is not to be done twice

@@ -12,6 +12,7 @@ import gc
 import operator
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -52,6 +53,10 @@ class Known:
         return key in self._cache
 
 
+_ASKED: WeakKeyDictionary[Any, set[int]] = WeakKeyDictionary()
+"""Of helpers, the hashes of calls for whose results a run had to end."""
+
+
 def ask(world: World, helper: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call of a helper under a cache; every call of the program asks it again."""
     operands = tuple([_looked_at(world, x) for x in operands])
@@ -62,8 +67,14 @@ def ask(world: World, helper: Any, operands: tuple[Any, ...], keywords: dict[str
         world.effect(text)
         return helper(*operands, **keywords)
     known = world.helper(helper, keywords, Known)
-    if not known.knows(operands) and any(world.marks):
-        world.effect(f"{text}, which computes")  # it may see, or change, what the run has changed
+    if not known.knows(operands) and (world.may_stop or any(world.marks)):
+        # It may raise, and see, or change, what the run has changed. Later calls find its result,
+        # but for one that raises, and where a cache is too small.
+        asked = _ASKED.setdefault(helper, set())
+        key = hash((operands, tuple(keywords.items())))
+        lasts = key in asked
+        asked.add(key)
+        world.effect(f"{text}, which computes", lasts)
     try:
         value = helper(*operands, **keywords)
     except BaseException:

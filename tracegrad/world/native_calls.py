@@ -201,10 +201,10 @@ def _make(
         if root not in native_tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
     given = operands if cls in _KEEPING else _plain(world, operands)
+    world.may_end(cls)
     made = (maker or cls)(*given, **_plain_keywords(world, keywords))
     if issubclass(cls, type) and isinstance(made, type):
         world.makes(made)
-    world.may_end(made)
     return with_plain_keys(world, made)
 
 

@@ -59,6 +59,7 @@ class Outcome(StandIns):
     _guard: Callable[..., Guard]
     text_of: Callable[[Any], str]
     line: Callable[[], str]
+    at_line: Callable[[str], str]
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,6 +126,11 @@ class Outcome(StandIns):
         written = self.written_over()
         tensors = [x for x, _, _ in self._tensors.values() if x._traced is not None]
         return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
+
+    @property
+    def has_acted(self) -> bool:
+        """Whether the run has done anything outside that `take_back` undoes."""
+        return any(self.marks) or bool(self._drawn_from or self.trace.drawn_from)
 
     def calls_natively(self, thing: Any, name: str) -> None:
         refuse_written(thing, name, self.written_over())
@@ -335,8 +341,7 @@ class Outcome(StandIns):
             if id(guard) in stored:
                 continue
             if not store.kind:
-                self.effect(guard.text)
-                continue
+                continue  # an effect
             if guard.value is not MISSING and (now is MISSING or id(guard) in self._again):
                 found.append(Done(store.remove, (), guard.text))
             if now is not MISSING:
@@ -372,6 +377,9 @@ class Outcome(StandIns):
     def take_back(self) -> None:
         """Puts back what stood at all places before the run."""
         self.machine.given_up = True
+        for tensor, array, node in self._tensors.values():
+            if tensor._traced is not None:
+                tensor._array, tensor._traced, tensor._node = array, None, node
         for restore in self._drawn_from.values():
             restore()
         for guard, now in self._moved():

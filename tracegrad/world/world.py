@@ -360,6 +360,11 @@ class World(Variables, Sequences, Classes):
         frame = frame or innermost
         return "" if frame is None else f"{basename(frame.place.code.co_filename)}:{frame.line}"
 
+    def at_line(self, text: str) -> str:
+        """What the function does, with the line that runs."""
+        line = self.line()
+        return f"{text} ({line})" if line else text.rstrip(",")
+
     # -- arrays that become Tensors ---------------------------------------------------------------
 
     def tensor_in_place_of(self, array: np.ndarray, operands: Any, recorded: bool = True) -> Tensor:
@@ -384,18 +389,19 @@ class World(Variables, Sequences, Classes):
 
     # -- effects ----------------------------------------------------------------------------------
 
-    def effect(self, text: str) -> None:
-        """The function does something that a program would not do again."""
-        self.about_to(text)
-        line = self.line()
-        text = f"{text} ({line})" if line else text.rstrip(",")
+    def effect(self, text: str, lasts: bool = True) -> None:
+        """The function does something that a program would not do again.
+
+        `lasts` tells that the next call will do it too.
+        """
+        self.about_to(text, lasts)
+        text = self.at_line(text)
         if text not in self.effects:
             self.effects.append(text)
         self.print_now()
 
-    def may_end(self, x: Any) -> None:
+    def may_end(self, cls: type) -> None:
         """An object may go within the call, which `__del__` is told in Python's time alone."""
-        cls = type(x)
         if is_mutable(cls) and self.class_attribute(cls, "__del__") is not machine.ABSENT:
             self.effect(f"{cls.__name__}.__del__()")
 
@@ -425,8 +431,10 @@ class World(Variables, Sequences, Classes):
         place = self._place(holder, name)
         if place not in self._stored:
             before = held(Guard(read, holder, name, MISSING, text))
-            self.may_end(before)
-            self._stored[place] = self._guard(read, holder, name, before, text)
+            self.may_end(type(before))
+            guard = self._stored[place] = self._guard(read, holder, name, before, text)
+            if not store_of(guard, before, self._classes).kind:
+                self.effect(text)
         elif held(self._stored[place]) is MISSING:  # it comes after the names that there are
             guard = self._stored[place] = self._stored.pop(place)
             self._again[id(guard)] = guard
