@@ -294,7 +294,7 @@ def run_traced(
             seconds=seconds,
             grad_enabled=mode,
         )
-        if run.serves or run.lacks_tape or run.needs_numbers:
+        if run.serves or run.lacks_tape or run.needs_numbers or purpose is not Purpose.ANSWER:
             run.undo()  # the program will write and draw, or another run
         elif not samples:
             world.print_now()

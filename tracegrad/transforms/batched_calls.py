@@ -19,7 +19,7 @@ from tracegrad.compiled.versions_of_graphs import over_batch, over_derivatives
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import TAKEN_WITHIN, unrolled
 from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
-from tracegrad.errors import NotBatchedError, TraceError, warn_caller
+from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Placement, Transform
 from tracegrad.tracing.restarts import OneByOne, Place, Purpose, Unprogrammed
@@ -151,7 +151,7 @@ class BatchCalls:
             version = around(arguments, mode)
         except NotBatchedError as error:
             raise OneByOne(place, self.__name__, str(error)) from error
-        except TraceError:
+        except Exception:  # what the function raises is raised by the call itself
             version = None
         if version is None:
             self._looping.discard(place)

@@ -782,6 +782,4 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
         except AsGiven:
             text = "changes a container that stands at two places, or asks whether it is one"
             raise TraceError(f"{self.__name__} {text}: there is no program of it") from None
-        if not run.serves:
-            run.undo()
         return self._version(arguments, mode, run, None, "its source was asked for")

@@ -180,6 +180,8 @@ class TensorCalls:
             except TracegradError:  # numbers have no items, say
                 self._of_views.add(place)
                 return True
+            except Exception:  # the function raises this: the call itself does
+                return True
         return any(map(takes_elements_for_numbers, self._versions.get(place, ())))
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
@@ -204,11 +206,11 @@ class TensorCalls:
         """Whether a function of derivatives may read a Tensor from outside that requires grad.
 
         The version that stands for the call knows, and is made where there is none; a call that
-        none stands for may.
+        none stands for may. What the function raises is raised by the call itself.
         """
         try:
             return _holds_history(self._version_for(args, kwargs, Purpose.LOOK))
-        except TracegradError:
+        except Exception:
             return True
 
     def _with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
