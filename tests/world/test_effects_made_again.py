@@ -5,7 +5,9 @@ calls leave outside are those of calls without compilation.
 """
 
 import contextlib
+import functools
 import io
+import itertools
 import random
 import warnings
 from collections import deque
@@ -41,16 +43,29 @@ class State:
         self.variable = ContextVar("variable", default=0)
         self.draws = []
         self.history = tg.tensor([1.0, 2.0], requires_grad=True)
+        self.asked = []
+
+        @functools.lru_cache
+        def helper(n):
+            self.asked.append(n)
+            return n * 1.5
+
+        @functools.lru_cache
+        def raising(n):
+            self.asked.append(n)
+            raise KeyError(n)
+
+        self.helper, self.raising = helper, raising
 
     def shown(self):
         return [
             *(self.count, self.rate, self.array.tolist(), self.item.tolist()),
-            *(self.tensor.tolist(), self.replaced.tolist(), self.log, self.table),
+            *(self.tensor.tolist(), self.replaced.tolist(), [*self.log], {**self.table}),
             *(list(self.queue), sorted(self.names), [x.tolist() for x in self.listed]),
             *(self.objects.tolist(), self.generator.bit_generator.state["state"]["state"]),
             *(self.python.getstate()[1][-1], next(self.iterator), next(self.yielded)),
-            *(self.stream.getvalue(), self.variable.get(), self.draws),
-            *(self.history.tolist(), self.history.grad, [*self.table]),
+            *(self.stream.getvalue(), self.variable.get(), [*self.draws]),
+            *(self.history.tolist(), self.history.grad, [*self.table], [*self.asked]),
         ]
 
 
@@ -341,6 +356,35 @@ def asks_who_is_who(s, x, effect):
     return x.sum() * (2 if pair[0] is x else 1)
 
 
+def writes_to_memory_that_c_has(s, x, effect):
+    effect(s)
+    y = x * 1.0
+    seen = np.asarray(y)
+    y[0] = 3.0
+    return y.sum() + len(seen)
+
+
+def goes_through_a_list(s, x, effect):
+    effect(s)
+    total = x.sum() * 0.0
+    for w in [x * k for k in range(9)]:
+        total = total + w.sum()
+    return total
+
+
+def asks_a_cached_helper(s, x, effect):
+    effect(s)
+    return x.sum() * s.helper(3)
+
+
+def asks_a_helper_that_raises(s, x, effect):
+    effect(s)
+    try:
+        return x.sum() * s.raising(3)
+    except KeyError:
+        return x.sum() * 7.0
+
+
 def acts_later_too(s, x, effect):
     effect(s)
     y = x * s.history
@@ -354,7 +398,8 @@ AGAIN = [
     *(derives_with_a_look, derives_behind_an_effect, maps_with_a_look, maps_an_effect),
     *(maps_an_effect_with_a_look, learns_of_a_loop, has_an_effect_in_a_loop, has_loops_around_it),
     *(catches_what_numpy_raises, raises, returns_a_leaf, asks_who_is_who),
-    *(acts_later_too,),
+    *(writes_to_memory_that_c_has, goes_through_a_list, asks_a_cached_helper),
+    *(asks_a_helper_that_raises, acts_later_too),
 ]
 
 
@@ -422,10 +467,19 @@ def outcome(effect, again, how, order, compiled):
     return found
 
 
-@pytest.mark.parametrize("again", AGAIN, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("effect", EFFECTS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("how", HOW, ids=lambda f: f.__name__)
-def test_effects_are_those_of_calls_without_compilation(effect, again, how):
-    for order in GIVEN.values():
-        expected = outcome(effect, again, how, order, False)
-        assert outcome(effect, again, how, order, True) == expected, order
+CASES = list(itertools.product(HOW, AGAIN, EFFECTS, GIVEN))
+
+
+@pytest.mark.sampled(29)
+@pytest.mark.parametrize(
+    ("how", "again", "effect", "given"),
+    CASES,
+    ids=["-".join([*(f.__name__ for f in case[:3]), case[3]]) for case in CASES],
+)
+def test_effects_are_those_of_calls_without_compilation(how, again, effect, given):
+    expected = outcome(effect, again, how, GIVEN[given], False)
+    found = outcome(effect, again, how, GIVEN[given], True)
+    for ours, plain in zip(found, expected, strict=True):
+        # Without compilation nobody watches for numbers that lose a gradient.
+        assert ours[0] in (plain[0], "LostGradientError")
+        assert ours[1:] == plain[1:]

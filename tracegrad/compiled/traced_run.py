@@ -128,7 +128,8 @@ class Run:
 
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
-        _take_back(self.world, self.trace)
+        self.world.take_back()
+        self.trace.give_back()
 
 
 def run_traced(
@@ -307,10 +308,11 @@ def run_traced(
 
 
 def _take_back(world: World, trace: Trace) -> None:
-    """Puts state and generators back to where they were before a run."""
+    """Puts state and generators back to where they were before a run, and forgets it."""
     world.take_back()
     trace.give_back()
-    trace.unprogrammed = trace.one_by_one = None  # what it holds is to end as it ends without a run
+    trace.unprogrammed = trace.one_by_one = None
+    world.let_go()
 
 
 def _made_again_for(error: Exception, world: World, of_histories: bool) -> BaseException | None:

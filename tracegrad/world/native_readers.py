@@ -38,7 +38,7 @@ LIMIT = 10_000
 """How many objects are looked at."""
 _HOLDING_NOTHING = (int, float, complex, np.generic)
 _NO_NAMES: dict[int, Collection[str]] = {}
-_HELD_IN_C = (partial, memoryview, BuiltinFunctionType, MethodWrapperType)
+_HELD_IN_C = (partial, memoryview, BuiltinFunctionType, MethodWrapperType, np.vectorize)
 
 
 def reads_any(

@@ -608,6 +608,10 @@ class World(Variables, Sequences, Classes):
 
     def settle(self, tapes: bool = False) -> None:
         super().settle(tapes)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """The run is over, and leaves no program: what it met is not kept alive."""
         for known in vars(self).values():  # the world itself waits for the collector of circles
             if type(known) in (dict, list):
                 known.clear()
