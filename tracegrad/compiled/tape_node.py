@@ -633,6 +633,10 @@ class Quick:
             if not self.version.raises_as_math or isinstance(error, FiniteError):
                 raise
             return MISS
+        except np.linalg.LinAlgError:
+            if self.version.opaque:  # the user's own code raised it
+                raise
+            return MISS  # the function may catch it
         return MISS if found is MISS else made.finish(found, inputs)
 
 

@@ -55,6 +55,7 @@ SAMPLED = "pass what it reads, return what is to be kept, and do the rest outsid
 class Told(Outcome):
     """The part of a world that watches operations on Tensors, and loops."""
 
+    effects: list[str]  # that no program replays
     joins: Any  # where arms of looks meet, if they may
     happened: int
     shown: list[Tensor]
@@ -96,6 +97,22 @@ class Told(Outcome):
     def unrolls(self) -> bool:
         """Whether a loop of this run will not stay one in the next."""
         return self.loops is not None and self.loops.refused
+
+    def at_line(self, text: str) -> str:
+        """What the function does, with the line that runs."""
+        line = self.line()
+        return f"{text} ({line})" if line else text.rstrip(",")
+
+    def effect(self, text: str, lasts: bool = True) -> None:
+        """The function does something that a program would not do again.
+
+        `lasts` tells that the next call will do it too.
+        """
+        self.about_to(text, lasts)
+        text = self.at_line(text)
+        if text not in self.effects:
+            self.effects.append(text)
+        self.print_now()
 
     @property
     def may_stop(self) -> bool:

@@ -59,7 +59,6 @@ class Outcome(StandIns):
     _guard: Callable[..., Guard]
     text_of: Callable[[Any], str]
     line: Callable[[], str]
-    at_line: Callable[[str], str]
 
     def __init__(self) -> None:
         super().__init__()

@@ -360,11 +360,6 @@ class World(Variables, Sequences, Classes):
         frame = frame or innermost
         return "" if frame is None else f"{basename(frame.place.code.co_filename)}:{frame.line}"
 
-    def at_line(self, text: str) -> str:
-        """What the function does, with the line that runs."""
-        line = self.line()
-        return f"{text} ({line})" if line else text.rstrip(",")
-
     # -- arrays that become Tensors ---------------------------------------------------------------
 
     def tensor_in_place_of(self, array: np.ndarray, operands: Any, recorded: bool = True) -> Tensor:
@@ -388,17 +383,6 @@ class World(Variables, Sequences, Classes):
         refuse_history_write(self, x, name)
 
     # -- effects ----------------------------------------------------------------------------------
-
-    def effect(self, text: str, lasts: bool = True) -> None:
-        """The function does something that a program would not do again.
-
-        `lasts` tells that the next call will do it too.
-        """
-        self.about_to(text, lasts)
-        text = self.at_line(text)
-        if text not in self.effects:
-            self.effects.append(text)
-        self.print_now()
 
     def may_end(self, cls: type) -> None:
         """An object may go within the call, which `__del__` is told in Python's time alone."""
