@@ -606,7 +606,13 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
     def _strike(self, effect: str) -> None:
         """A function that changes state of its own is not compiled."""
         self._strikes += 1
-        if self._strikes >= 2:  # the first may have filled a cache
+        if STATE.of_jax:  # an eager call does not take functions of JAX's
+            if self._strikes == 2:
+                warn_caller(
+                    f"{self.__name__} does more than compute: it reads or changes {effect}. Each "
+                    "call is traced, and none has a program; pass what it reads instead"
+                )
+        elif self._strikes >= 2:  # the first may have filled a cache
             self._give_up(f"it reads or changes {effect}")
             warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {effect}. "

@@ -14,6 +14,7 @@ import numpy as np
 from tracegrad.autograd.assumed_histories import Derivative, note_derivative
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.runtime.concurrency import is_only_thread
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import AsGiven, AsksMode, Purpose, Unreplayed
 from tracegrad.world import native_tables
@@ -116,8 +117,14 @@ class Told(Outcome):
 
     @property
     def may_stop(self) -> bool:
-        """Whether the run may end here, with all that it has done taken back."""
-        if self.purpose is Purpose.SHOW or self.trace.samples:
+        """Whether the run may end here, with all that it has done taken back.
+
+        Where Tensors stand for arrays of JAX it goes on: functions of JAX's take them in a trace,
+        and not in an eager call.
+        """
+        if STATE.of_jax or self.holds_jax or self.trace.samples:
+            return False
+        if self.purpose is Purpose.SHOW:
             return False
         return self.purpose is Purpose.LOOK or is_only_thread() or not self.has_acted
 
