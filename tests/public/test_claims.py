@@ -160,6 +160,7 @@ HELD: dict[str, dict[str, list[str]]] = {
         "work on values": CONTROL_FLOW,
         "A branch stays a branch": [*CONTROL_FLOW, *LOOPS],
         "what runs without being compiled": ["public/test_limits.py::test_every_row_has_a_program"],
+        "names the exceptions": ["public/test_limits.py::test_every_row_has_a_program"],
         "names the line of yours": [
             "introspection/test_readable_source.py::"
             "test_every_statement_has_the_line_on_which_its_operation_stands"

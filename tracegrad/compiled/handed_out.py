@@ -71,7 +71,8 @@ def handed_out(
     for place, i in result.given:
         handed[place] = inputs[i] if isinstance(inputs[i], Tensor) else tensors[place]
     for place, kind in result.plain:
-        handed[place] = as_plain(made[place], kind)
+        if tensors[place]._node is None:  # a number with a history (`math.sin(x[0])`) is a Tensor
+            handed[place] = as_plain(made[place], kind)
     return result.build(handed)
 
 
@@ -82,9 +83,10 @@ def left_by(run: Run, leaf: Any) -> Any:
     original = run.world.original(leaf)
     if original is not leaf and type(original) is Tensor:
         return original
-    if is_number(leaf._array) or run.world.is_array_to_caller(leaf):
-        return leaf._array
     recorded = STATE.grad_enabled or run.world.is_own_leaf(leaf)
+    has_history = recorded and leaf._node is not None
+    if (is_number(leaf._array) and not has_history) or run.world.is_array_to_caller(leaf):
+        return leaf._array
     return untraced(run, leaf) if recorded else wrap(leaf._array)
 
 
