@@ -381,13 +381,13 @@ class Again:
 
 
 Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Join | Again"
-_WITH_BLOCKS = frozenset({Branch, Loop, Join})
+_WITH_BLOCKS = (Branch, Loop, Join)
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 def inner_blocks(node: Node) -> tuple[Block, ...]:
     """The blocks that a node goes on in."""
-    return node.blocks if type(node) in _WITH_BLOCKS else ()  # type: ignore[union-attr]
+    return node.blocks if isinstance(node, _WITH_BLOCKS) else ()
 
 
 def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:

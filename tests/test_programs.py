@@ -173,13 +173,19 @@ def test_the_tape_of_a_traced_run_gives_the_same(program):
     """The first call of a function that counts is traced and gets no program."""
     function = program.new()
 
+    @wraps(function)
     def counting(*args):
         Calls.number += 1
         return function(*args)
 
-    if program.static_argnames:
-        pytest.skip("names of parameters are those of the function alone")
-    f = Watched(tg.value_and_grad(counting, program.argnums, has_aux=program.has_aux))
+    f = Watched(
+        tg.value_and_grad(
+            counting,
+            program.argnums,
+            has_aux=program.has_aux,
+            static_argnames=program.static_argnames,
+        )
+    )
     expected = eager(program, program.args)
     assert_same_bits(split(f(*program.args)), expected, "first call")
     assert f.cache_info().versions == 0

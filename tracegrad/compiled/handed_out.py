@@ -87,10 +87,10 @@ def left_by(run: Run, leaf: Any) -> Any:
     has_history = recorded and leaf._node is not None
     if (is_number(leaf._array) and not has_history) or run.world.is_array_to_caller(leaf):
         return leaf._array
-    return untraced(run, leaf) if recorded else wrap(leaf._array)
+    return without_trace(run, leaf) if recorded else wrap(leaf._array)
 
 
-def untraced(run: Run, leaf: Any) -> Any:
+def without_trace(run: Run, leaf: Any) -> Any:
     """A Tensor of a run, without the trace: one with a history stays that one."""
     if not isinstance(leaf, Tensor):
         return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf

@@ -21,7 +21,7 @@ from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.autograd import engine
 from tracegrad.compiled.guarded_entry import MISS
-from tracegrad.compiled.handed_out import untraced
+from tracegrad.compiled.handed_out import without_trace
 from tracegrad.compiled.tape_node import (
     NotRecorded,
     Quick,
@@ -263,7 +263,7 @@ def _by_program(
     if found.run is None:
         return None
     settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
-    returned = map_tree(partial(untraced, found.run), found.run.returned)
+    returned = map_tree(partial(without_trace, found.run), found.run.returned)
     found.run.world.settle()
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]

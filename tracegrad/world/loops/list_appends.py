@@ -8,8 +8,7 @@ anything else with the list, and a loop that is left before its last turn, is no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
@@ -23,13 +22,12 @@ from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
 from tracegrad.ops.python_lists import collected, list_item, row_list
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.shape.joining import stack
-from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.filled_lists import Filling
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
-from tracegrad.world.loops.loop_runner import shows, untraced
+from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
 from tracegrad.world.loops.written_places import Place
@@ -278,7 +276,7 @@ class Lists(Tails, Filling, Uniforms):
         """Turns have been run: the lists get what these appended."""
         for known in head.collects:
             if not known.own:
-                known.items += map(_untraced, rows.pop(known.parameter, ()))
+                known.items += map(_item, rows.pop(known.parameter, ()))
 
     def stands(self, items: list[Any]) -> Collected | None:
         """What stands for a list in turns, while a loop appends to it."""
@@ -288,7 +286,7 @@ class Lists(Tails, Filling, Uniforms):
 
     def made_again(self, known: Collected, begins: Sequence[Any], rows: Any) -> list[Any]:
         """Such a list that turns of a loop around make, with what is in it by now."""
-        items = [*begins, *map(_untraced, rows.pop(known.parameter, ()))]
+        items = [*begins, *map(_item, rows.pop(known.parameter, ()))]
         self.tracked.pop(id(known.items), None)
         known.items, self.tracked[id(items)] = items, known.head
         return items
@@ -354,7 +352,7 @@ class Lists(Tails, Filling, Uniforms):
         known = self.filled(operands[0])
         if known is None or any(x is not y for x, y in zip(known.items, known.then, strict=True)):
             return None
-        with _outside_of_traces():
+        with outside_of_traces():
             plain = stack([untraced(x) for x in known.items])
         (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
         shows(self.trace, value, known.items)
@@ -363,28 +361,18 @@ class Lists(Tails, Filling, Uniforms):
         return tensor
 
 
-@contextmanager
-def _outside_of_traces() -> Iterator[None]:
-    before = STATE.update(trace=None, machine=None)
-    try:
-        yield
-    finally:
-        STATE.update(**before)
-
-
 def _rows_of(x: Tensor) -> Sequence[Any]:
     """The rows of an array, which have its history."""
     if x._node is None:
         return list(x._array)
     whole = untraced(x)
-    with _outside_of_traces():
+    with outside_of_traces():
         return [whole[k] for k in range(len(x._array))]
 
 
-def _untraced(x: Any) -> Tensor:
-    tensor = wrap(getattr(x, "_array", x))
-    tensor._node = parent_of(x)
-    return tensor
+def _item(row: Any) -> Tensor:
+    """What a list gets of a row that a turn has appended."""
+    return untraced(row) if type(row) is Tensor else wrap(row)  # type: ignore[no-any-return]
 
 
 def _is_row(node: Any) -> bool:

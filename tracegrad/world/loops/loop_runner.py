@@ -7,7 +7,8 @@ ends otherwise than on any known way, or nobody knows what follows a loop, the w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,12 +19,23 @@ from codegen.ir import Call, Check, Value
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.python_lists import collected, list_item
 from tracegrad.ops.shape.joining import stack
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF, parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending, varies
+
+
+@contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """What runs inside is recorded on the tape alone, and no machine executes it."""
+    before = STATE.update(trace=None, machine=None)
+    try:
+        yield
+    finally:
+        STATE.update(**before)
 
 
 def untraced(x: Any) -> Any:

@@ -57,7 +57,7 @@ from tracegrad.world.loops.loop_heads import (
     turn_of,
     whiles,
 )
-from tracegrad.world.loops.loop_runner import Level, Walk, left_of, untraced
+from tracegrad.world.loops.loop_runner import Level, Walk, left_of, outside_of_traces, untraced
 from tracegrad.world.loops.loops_without_turns import Begun, state_of
 from tracegrad.world.loops.remade_objects import MOVING
 from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
@@ -662,14 +662,11 @@ class Loops(Unrolling):
         straight = self._is_straight()
         walk.begin(straight)
         self.untaped |= walk.straight
-        before = STATE.update(trace=None, machine=None)
         try:
-            found = walk.run(behind)
+            with outside_of_traces():
+                found = walk.run(behind)
         except Exception:
-            STATE.update(**before)
             return self._before_turn()
-        finally:
-            STATE.update(**before)
         if found is None:
             return self._return(walk.levels[0].head.seat, walk.levels[0])
         if isinstance(found, Level):
