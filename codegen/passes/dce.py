@@ -137,13 +137,13 @@ class _Live:
                     parameters, arguments = _at(alive, parameters), _at(alive, arguments)
                     if node.after is not None and not parameters:
                         turn, after = blocks
-                        if _only_meets(turn, node.label):
+                        if self._only_meets(turn, node.label):
                             return after.with_nodes((*kept, *after.nodes))
                     node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
                 case Join(parameters=parameters, blocks=blocks):
                     parameters = tuple(p for p in parameters if p in self.values)
                     blocks = tuple(map(self.part, blocks))
-                    if not parameters and _only_meets(blocks[0], node.label):
+                    if not parameters and self._only_meets(blocks[0], node.label):
                         return blocks[1].with_nodes((*kept, *blocks[1].nodes))
                     node = replace(node, parameters=parameters, blocks=blocks)
                 case Again(label, arguments):
@@ -154,6 +154,18 @@ class _Live:
             if leads or called or not self.values.isdisjoint(node.results):
                 kept.append(node)
         return block.with_nodes(tuple(kept))
+
+    def _only_meets(self, body: Block, label: object) -> bool:
+        """Whether all paths of a body go on at its label, and do nothing but to look at values."""
+        last = body.nodes[-1] if body.nodes else None
+        for node in body.nodes[:-1]:
+            if not isinstance(node, Constant | Call):
+                return False
+            if isinstance(node, Call) and _does_more(self.graph, node):
+                return False
+        if isinstance(last, Branch):
+            return last.complete and all(self._only_meets(b, label) for b in last.blocks)
+        return isinstance(last, Again) and last.label == label
 
     @cached_property
     def _heads(self) -> Mapping[object, Loop | Join]:
@@ -168,16 +180,6 @@ def _does_more(graph: Graph, call: Call) -> bool:
         return False
     divisor = graph.constant(call.operands[1])
     return divisor is None or divisor.value == 0
-
-
-def _only_meets(body: Block, label: object) -> bool:
-    """Whether all paths of a body go on at its label, and do nothing else."""
-    last = body.nodes[-1] if body.nodes else None
-    if any(not isinstance(node, Constant) for node in body.nodes[:-1]):
-        return False
-    if isinstance(last, Branch):
-        return last.complete and all(_only_meets(b, label) for b in last.blocks)
-    return isinstance(last, Again) and last.label == label
 
 
 def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:

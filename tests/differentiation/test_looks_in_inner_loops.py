@@ -111,3 +111,23 @@ def test_second_derivatives(monkeypatch):
     found = tg.hvp(curved)(b, np.ones_like(b))
     monkeypatch.setattr(tg.config, "compile", False)
     assert_same_bits(found, tg.hvp(curved)(b, np.ones_like(b)))
+
+
+def test_a_loop_that_gives_no_gradient_is_not_gone_back_through():
+    """The rows that are not the widest get none."""
+
+    def widest(table, weights):
+        best, at = 0.0, 0
+        for i in range(len(table)):
+            low, high = table[i, 0], table[i, 0]
+            for j in range(table.shape[1]):
+                v = table[i, j] * weights[j]
+                low, high = min(low, v), max(high, v)
+            if high - low > best:
+                best, at = high - low, i
+        return best * (1.0 + 0.1 * at)
+
+    gradient = tg.grad(widest)
+    gradient(next(inputs()), np.ones(11))
+    backward = gradient.source(next(inputs()), np.ones(11)).partition("# backward")[2]
+    assert backward.count("in reversed(range(table.shape[1]))") == 1
