@@ -6,6 +6,7 @@ compared with the plain function: types, what requires grad, and values.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,7 +45,15 @@ KINDS = {
     "several": lambda s, x: {"n": s.n, "y": x * 2, "l": [s.k, x.sum(), s.a * 2]},
     "times a float": lambda s, x: x.sum() * s.k,
     "compared": lambda s, x: x > 0,
+    "of math": lambda s, x: [math.exp(s.h[0]), math.sin(x.detach()[0]) * 2],
+    "a gradient": lambda s, x: tg.grad(square)(x),
+    "a gradient of what requires none": lambda s, x: tg.value_and_grad(square)(s.h),
+    "a gradient for each": lambda s, x: tg.vmap(tg.grad(lambda q: q * q))(x.detach()),
 }
+
+
+def square(q: Any) -> Any:
+    return (q * q).sum()
 
 
 def returned(s: Any, x: Any, kind: Any) -> Any:
@@ -289,3 +298,33 @@ def test_what_a_call_writes_behind_its_use_is_refused_in_every_backward() -> Non
     for create_graph in (False, True):
         with pytest.raises(GradientError, match="inplace"):
             tg.autograd.grad(f(tg.ones(2)), s.w, create_graph=create_graph)
+
+
+EFFECTS: dict[str, Any] = {
+    "none": lambda s: None,
+    "an element of a Tensor": lambda s: s.h.__setitem__(1, 2.0),
+    "a draw": lambda s: s.generator.normal(),
+    "an int that counts": lambda s: setattr(s, "n", s.n + 1),
+}
+
+
+@pytest.mark.parametrize("effect", EFFECTS.values(), ids=list(EFFECTS))
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_numbers_of_derivatives_are_scalars_of_numpy(effect: Any) -> None:
+    """Whether the function that takes the derivative has a program, or runs eagerly."""
+    s = state(False)
+    s.generator = np.random.default_rng(0)
+
+    def loss(x: Any) -> Any:
+        effect(s)
+        return (x * x).sum()
+
+    @tg.compile
+    def step(x: Any) -> Any:
+        return tg.value_and_grad(loss)(x), tg.jvp(loss, (x,), (x,))
+
+    for _ in range(3):
+        (value, gradient), pair = step(np.ones(2))
+        assert [type(x) for x in (value, *pair)] == [np.float64] * 3
+        assert type(gradient) is np.ndarray
+        assert (value, *pair) == (2.0, 2.0, 4.0)

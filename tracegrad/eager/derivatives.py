@@ -20,7 +20,9 @@ from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward,
 from tracegrad.compiled.traced_run import Run
 from tracegrad.eager.within_traces import entered
 from tracegrad.errors import TraceError, raise_told, warn_caller
+from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import memory_of
@@ -266,7 +268,9 @@ def derivative_on_tensors(
             tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
         with_graph = _reaches_others(returned, inputs) if create_graph is None else create_graph
         found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
-        return map_tree(_detached, found) if create_graph is None and not with_graph else found
+        if create_graph is True:
+            with_graph = _reaches_others(found, inputs)
+        return found if with_graph or create_graph is False else map_tree(_without_history, found)
     finally:
         STATE.update(**before)
 
@@ -278,8 +282,18 @@ def _reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
     return any(id(leaf) not in known for leaf in engine.leaves_of(engine.gather(roots), roots))
 
 
-def _detached(leaf: Any) -> Any:
-    return leaf.detach() if isinstance(leaf, Tensor) and leaf.requires_grad else leaf
+def _without_history(leaf: Any) -> Any:
+    """A Tensor whose history ends with it.
+
+    A trace derives its values further all the same; a NumPy scalar has no memory to share.
+    """
+    if not isinstance(leaf, Tensor) or not leaf.requires_grad:
+        return leaf
+    if leaf._is_traced:
+        shared = alias(leaf)
+        shared._node = None
+        return shared
+    return leaf.detach() if is_memory(leaf) else wrap(leaf._array)
 
 
 TAKEN_WITHIN = (

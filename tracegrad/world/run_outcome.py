@@ -11,6 +11,7 @@ import numpy as np
 
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dispatch import is_number
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
 from tracegrad.world.guards import (
@@ -298,11 +299,16 @@ class Outcome(StandIns):
         self.kept.settle(shown)
 
     def is_array_to_caller(self, x: Any) -> bool:
-        """The same after a run: to a caller who gave Tensors, what has a history is a Tensor."""
+        """The same after a run: to a caller who gave Tensors, what has a history is a Tensor.
+
+        A number of Python's (`math.exp(x[0])`) is one to all others.
+        """
         traced = x._traced if type(x) is Tensor else None
         if self.tapes and traced is not None and x._node is not None:
             return False
-        return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
+        if traced is None or self.trace is not traced[0]:
+            return False
+        return is_number(x._array) or self.trace.stands(traced[1])
 
     def stands_in(self, x: Any) -> bool:
         """Whether a Tensor stands for an array from outside."""
