@@ -18,6 +18,7 @@ from codegen.emit.loop_analysis import Instance, Move, in_order, range_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.statements import Shown, tuple_text
 from codegen.emit.target import arm_order, condition, goes_on, literal, place
+from codegen.emit.tidy_arms import drop_comments, tidy
 from codegen.emit.writer import Names, quote
 from codegen.errors import CodegenError
 from codegen.ir import (
@@ -239,8 +240,10 @@ class FunctionEmitter(Emitter):
         self._resume((state or before).fork())
         self._enter(block)
         self.writer.depth += 1
+        start = len(self.writer.lines)
         arrives = self._block(block, to)
         self.writer.inside("")
+        drop_comments(self.writer, start)
         self.writer.depth -= 1
         self._resume(before)
         return arrives
@@ -300,8 +303,8 @@ class FunctionEmitter(Emitter):
                 self.writer.line("else:", branch.origin)
             indent = "    " * arrives
             self.writer.line(f"{indent}raise LookupError({quote(message)})", branch.origin)
-        elif arrives:
-            self._tidy(heads, tests)
+        elif len(heads) == 2:
+            tidy(self.writer, heads, tests)
         return arrives
 
     def _arms(self, branch: Branch, to: object) -> list[tuple[Number, Block]]:
@@ -310,26 +313,6 @@ class FunctionEmitter(Emitter):
         if to is None:
             return sorted(arms, key=arm_order)
         return sorted(arms, key=lambda arm: (to in self.paths.leading(arm[1]), not arm[0]))
-
-    def _tidy(self, heads: Sequence[int], tests: Sequence[str]) -> None:
-        """Leaves out what does nothing in an ``if`` and its ``else``, and makes it an ``elif``."""
-        writer = self.writer
-        first, second = heads
-        indent = "    " * writer.depth
-        if len(writer.lines) == second + 1:
-            writer.remove(second)
-            if second == first + 1:
-                if tests[0].isidentifier():
-                    writer.remove(first)
-                else:  # what it computes may warn
-                    writer.line("    pass")
-        elif second == first + 1:
-            writer.remove(second)
-            writer.lines[first] = f"{indent}if {tests[1]}:"
-        elif _is_one_if(writer.lines[second + 1 :], f"{indent}    "):
-            writer.remove(second)
-            writer.lines[second:] = [line[4:] for line in writer.lines[second:]]
-            writer.lines[second] = writer.lines[second].replace("if ", "elif ", 1)
 
     # -- joins ----------------------------------------------------------------------------------
 
@@ -754,12 +737,6 @@ class FunctionEmitter(Emitter):
             self.writer.line(f"{innermost.flag} = {innermost.beyond.index(label)}")
         self.writer.line("break")
         return False
-
-
-def _is_one_if(lines: Sequence[str], indent: str) -> bool:
-    """Whether lines are one ``if`` with its ``elif`` and ``else``, and nothing beside it."""
-    first, *rest = [line for line in lines if not line.startswith(f"{indent} ")]
-    return first.startswith(f"{indent}if ") and all(x.startswith(f"{indent}el") for x in rest)
 
 
 def _only_moves(block: Block) -> bool:

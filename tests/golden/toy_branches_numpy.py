@@ -21,8 +21,7 @@ def f(x, y):
     if b.sum():
         # f.py:10  b = np.sin(b)
         np.sin(b, out=b)
-        return b, s
     else:
         # f.py:12  b = b * s
         b *= s
-        return b, s
+    return b, s
