@@ -23,7 +23,7 @@ from tracegrad.autograd.engine import node_behind
 from tracegrad.autograd.tape_call import in_graph
 from tracegrad.differentiation.forward_mode import live, with_tangents
 from tracegrad.differentiation.jacobians import with_jacobian, with_products
-from tracegrad.differentiation.loops.gradients import with_gradients
+from tracegrad.differentiation.loops.gradients import numbered_gradients
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.elementwise.ufuncs import astype
 from tracegrad.ops.shape.creation import zeros_of
@@ -134,7 +134,7 @@ def _matrix(
         def written(graph: Graph) -> Graph:
             asked = results
             if of_number:
-                graph = with_gradients(graph.replace(outputs=tuple(results)), targets)
+                graph, _ = numbered_gradients(graph.replace(outputs=tuple(results)), targets)
                 asked = list(graph.outputs[1:])
             return write(graph.replace(outputs=()), targets, asked)
 

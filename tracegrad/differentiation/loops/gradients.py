@@ -40,6 +40,7 @@ from codegen.ir import (
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.arms_in_turns import InTurns, read_by_elements
+from tracegrad.differentiation.loops.arms_that_end_turns import with_meeting_arms
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
@@ -80,24 +81,28 @@ NONE = Number(None, 0)
 Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 
 
-def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
-    """The graph whose every return gives the cotangents of `wanted` besides.
-
-    `seeds` writes the cotangents of what a return gives, by its number in the order of the graph;
-    without it that of the first output is 1.
-    Raises `Unrollable` where a loop has no such form.
-    """
-    return numbered_gradients(graph, wanted, seeds)[0]
-
-
 def numbered_gradients(
     graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
 ) -> tuple[Graph, list[int]]:
-    """As `with_gradients`; and for each return of the new graph the number of that in the old one.
+    """The graph whose every return gives the cotangents of `wanted` besides.
 
-    Where whole turns may have been made or none, the backward of a return goes two ways.
+    With it, for each of its returns the number of that in the old graph: where whole turns may have
+    been made or none, the backward of a return goes two ways. `seeds` writes the cotangents of what
+    a return gives, by its number in the order of the graph; without it that of the first output is
+    1. Raises `Unrollable` where a loop has no such form.
     """
     graph = without_repeats(through_lists(as_recorded(graph)))
+    met = with_meeting_arms(graph)
+    if met is not graph:
+        with suppress(Unrollable):  # else they are gone back through one by one
+            return _numbered(met, wanted, seeds)
+    return _numbered(graph, wanted, seeds)
+
+
+def _numbered(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None
+) -> tuple[Graph, list[int]]:
+    """`numbered_gradients` of a graph whose lists are gone through."""
     writer = _Writer(graph, wanted, seeds)
     try:
         whole = writer.whole()

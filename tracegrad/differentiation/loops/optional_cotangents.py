@@ -354,7 +354,9 @@ class Telling:
             given = dict(zip(loop.parameters, again.arguments, strict=True))
             counts = Counter(given[p] for p in given if p in parameters)
             outer = {v for v in parameters if v not in facts.own}
-            if any(counts[given[v]] > 1 or given[v] in outer for v in unsure):
+            put = [self._put_in(given[p]) for p in given if p in parameters]
+            others = {*outer, *(item for item, _ in filter(None, put))}  # that lists are given
+            if any(counts[given[v]] > 1 or given[v] in others for v in unsure):
                 return False
         try:
             with self._dry():
