@@ -1,4 +1,8 @@
-"""Weak references of tracegrad's own to arrays, told from those of users by their class."""
+"""Tells tracegrad's own references to a user's arrays from those of users, by their class.
+
+Its weak references are no user's. Nor is what compiled functions hold besides the function: their
+guards have the arrays that they look at.
+"""
 
 from __future__ import annotations
 
@@ -25,3 +29,14 @@ def is_referred_to(x: Any) -> bool:
     True
     """
     return any(type(reference) is not OwnReference for reference in getweakrefs(x))
+
+
+class KeepsPrograms:
+    """What holds programs and guards; of the user's it has the function alone, ``__wrapped__``."""
+
+    __slots__ = ()
+
+
+def keeps_programs(x: Any) -> bool:
+    """Whether an object is a compiled function."""
+    return issubclass(type(x), KeepsPrograms)

@@ -62,6 +62,7 @@ from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.introspection.explain import CacheInfo, chosen_by_number, too_many, why, why_slow
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.concurrency import runs_of
+from tracegrad.runtime.own_references import KeepsPrograms
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
@@ -108,7 +109,7 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(found) if is_jax(found := bare(leaf)) else found
 
 
-class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup):
+class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int

@@ -34,7 +34,7 @@ from tracegrad.machine.translation import Program
 from tracegrad.machine.world_protocol import set_plainly, type_dict, type_mro
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import note_arrays
-from tracegrad.runtime.own_references import is_referred_to
+from tracegrad.runtime.own_references import is_referred_to, keeps_programs
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import is_sealed, memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
@@ -401,6 +401,8 @@ def held_by_function(world: Any) -> Holders:
             inner = x.ravel().tolist()
         elif type(x) in _IN_C:
             inner = [*_parts(x)]
+        elif keeps_programs(x):
+            inner = [x.__wrapped__]
         else:
             inner = gc.get_referents(x)
         found[id(x)] = x, inner

@@ -9,7 +9,10 @@ variables, so who is who stays as it is. When the run is over, the array gets th
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict, deque
+from copy import copy
 from functools import partial
+from itertools import chain, cycle, islice, pairwise, product, repeat, zip_longest
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 from weakref import ref
@@ -17,6 +20,7 @@ from weakref import ref
 import numpy as np
 
 from tracegrad.arguments.argument_changes import refuse_overlap
+from tracegrad.machine import natives
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import memory_of
@@ -39,6 +43,9 @@ from tracegrad.world.array_to_tensor import (
     way_to,
     written_by,
 )
+
+Copies = dict[int, tuple[Any, Any]]
+"""Containers with Tensors for arrays, and the function's own, by id."""
 
 
 class OutsideWrites:
@@ -117,34 +124,46 @@ class OutsideWrites:
         """Whether one of the arrays is shown by what `as_strided` gave, which tells no owner."""
         return any(np.may_share_memory(x, root) for root, _ in self._tensors.values())
 
-    def within(self, x: Any) -> Any:
-        """The same of what lists, tuples, dicts and slices hold."""
+    def within(self, x: Any, copies: Copies) -> Any:
+        """The same of what lists, tuples, dicts and slices hold; `copies` are added to."""
         kind = type(x)
         if kind is list or kind is tuple:
-            found = kind(map(self.within, x))
-            return found if any(map(operator.is_not, found, x)) else x
-        if kind is dict:
-            items = {key: self.within(value) for key, value in x.items()}
-            return items if any(items[key] is not x[key] for key in x) else x
-        if kind is slice:
-            parts = x.start, x.stop, x.step
-            return slice(*map(self.tensor_of, parts))
-        return self.tensor_of(x)
+            found = kind([self.within(item, copies) for item in x])
+            if not any(map(operator.is_not, found, x)):
+                return x
+        elif kind is dict:
+            found = {key: self.within(value, copies) for key, value in x.items()}
+            if not any(found[key] is not x[key] for key in x):
+                return x
+        elif kind is slice:
+            return slice(*map(self.tensor_of, (x.start, x.stop, x.step)))
+        else:
+            return self.tensor_of(x)
+        copies[id(found)] = found, x
+        return found
 
     def given(
-        self, operation: Any, operands: Operands, keywords: Keywords
+        self, operation: Any, operands: Operands, keywords: Keywords, copies: Copies
     ) -> tuple[Any, Operands, Keywords]:
         """An operation and its operands, with Tensors for the arrays.
 
-        What only hands on what it is given gets the arrays themselves.
+        `copies` are added to: the containers that it gets in place of the function's.
+
+        What only hands on what it is given gets the arrays themselves; what hands on the items of
+        containers, those containers.
         """
         if _hands_on(operation, operands):
             return operation, operands, keywords
         written = written_by(operation, operands, keywords)
         if any(type(x) is np.ndarray and not x.flags.writeable for x in written):
             raise ValueError("assignment destination is read-only")
-        keywords = {name: self.within(x) for name, x in keywords.items()}
-        first, operands = operands[:1], tuple(map(self.within, operands))
+        whole = _hands_on_items(operation, operands)
+
+        def known(x: Any) -> Any:
+            return self.tensor_of(x) if whole else self.within(x, copies)
+
+        keywords = {name: known(x) for name, x in keywords.items()}
+        first, operands = operands[:1], tuple(map(known, operands))
         swapped = bool(first) and operands[0] is not first[0] and type(operands[0]) is Tensor
         if swapped and isinstance(operation, MethodDescriptorType | WrapperDescriptorType):
             operation = getattr(Tensor, operation.__name__, operation)
@@ -154,6 +173,21 @@ class OutsideWrites:
         """The array in whose place a Tensor is; anything else as it is."""
         known = self._shown.get(id(x)) if type(x) is Tensor else None
         return x if known is None or known[0]() is not x else known[1]
+
+    def handed_on(self, result: Any, copies: Copies) -> Any:
+        """What an operation gives, with the function's own arrays and containers.
+
+        A list that it has made (`sorted`) may hold some of these.
+        """
+        if id(result) in copies:
+            return copies[id(result)][1]
+        if copies and type(result) in (list, tuple):
+            items = [self.handed_on(item, copies) for item in result]
+            if any(map(operator.is_not, items, result)):
+                if type(result) is tuple:
+                    return tuple(items)
+                result[:] = items
+        return self.array_of(result)
 
     # -- when the run is over ---------------------------------------------------------------------
 
@@ -182,3 +216,40 @@ def _hands_on(operation: Any, operands: Operands) -> bool:
 
 
 _SETTING = frozenset(map(id, (setattr, object.__setattr__)))
+
+
+def _hands_on_items(operation: Any, operands: Operands) -> bool:
+    """Whether an operation asks nothing of what containers hold: it gives it, or who goes through.
+
+    Others would get containers with Tensors for the arrays, in which a function that gets them
+    from there would leave its changes.
+    """
+    key = id(operation)
+    if key == id(operator.getitem):  # of an array, the index may hold arrays
+        return not issubclass(type(operands[0]), np.ndarray)
+    if key in _JOINING:
+        return all(type(x) in (list, tuple, dict, int) for x in operands)
+    if key in _GROWING:
+        return type(operands[0]) in native_tables.CONTAINERS
+    return key in _HANDING_ON_ITEMS
+
+
+_JOINING = frozenset(map(id, (operator.add, operator.mul, operator.concat, operator.or_)))
+_GROWING = frozenset(map(id, (operator.iadd, operator.imul, operator.ior, operator.iconcat)))
+_READING = {
+    list: "copy __iter__ __getitem__ __reversed__ __len__",
+    tuple: "__iter__ __getitem__ __len__",
+    dict: "copy get items keys values __iter__ __getitem__ __reversed__ __len__",
+    OrderedDict: "copy items keys values __iter__ __reversed__",
+    deque: "copy __copy__ __iter__ __getitem__ __reversed__ __len__",
+}
+_HANDING_ON: tuple[Any, ...] = (
+    *(vars(cls)[name] for cls, names in _READING.items() for name in names.split()),
+    *(iter, next, len, reversed, enumerate, zip, list, tuple, dict, deque, OrderedDict),
+    *(vars, getattr, bool, operator.not_, operator.truth, copy),
+    *(chain, chain.from_iterable, cycle, islice, pairwise, product, repeat, zip_longest),
+    *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
+    *(natives.dict_update, natives.dict_merge, natives.list_to_tuple),
+    *(natives.match_keys, natives.match_class, natives.is_mapping, natives.is_sequence),
+)
+_HANDING_ON_ITEMS = frozenset(map(id, _HANDING_ON))

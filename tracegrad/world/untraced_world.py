@@ -32,7 +32,7 @@ from tracegrad.world.callable_names import is_library
 from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.interception import as_key, instead, number_of, run_native, stacked
 from tracegrad.world.native_readers import is_of_machine, refuse_written
-from tracegrad.world.outside_writes import OutsideWrites
+from tracegrad.world.outside_writes import Copies, OutsideWrites
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
 
@@ -45,9 +45,11 @@ class Answers(StandIns):
         self.outside = OutsideWrites()
 
     def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        copies: Copies = {}
         if self.outside:
-            operation, operands, keywords = self.outside.given(operation, operands, keywords)
-        return self.outside.array_of(super().native(operation, *operands, **keywords))
+            given = self.outside.given(operation, operands, keywords, copies)
+            operation, operands, keywords = given
+        return self.outside.handed_on(super().native(operation, *operands, **keywords), copies)
 
     def tensor_in_place_of(
         self, array: np.ndarray, operands: Operands | None, recorded: bool = True

@@ -26,6 +26,7 @@ from tracegrad.machine.frames import Frame
 from tracegrad.machine.liveness import live
 from tracegrad.machine.own_generators import Endless
 from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.runtime.own_references import keeps_programs
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.coercion import without_axes_like
 from tracegrad.tensors.tensor import Tensor
@@ -264,6 +265,8 @@ def reached(objects: Iterable[Any]) -> set[int]:
             waiting += x
         elif type(x) is dict:
             waiting += x.values()
+        elif keeps_programs(x):
+            waiting.append(x.__wrapped__)
         else:
             attributes = getattr(x, "__dict__", None)
             waiting += attributes.values() if type(attributes) is dict else ()
