@@ -116,6 +116,9 @@ class Walk:
         self.collecting: set[Value] = set()  # arrays that stand for lists to which turns append
         self.meeting: dict[Joint, tuple[Check, Limb]] = {}
         """The looks of the turn whose arms have not met yet, in order."""
+        self.limb: Limb | None = None  # that runs, or ran last
+        self.turn_before: dict[Value, Any] = {}
+        """What the last turn was given, of a ``while`` whose turns begin with its test."""
         self.straight = False  # turns are run on arrays, and leave no tape
         self.active: set[Value] = set()  # then: to which a gradient would flow
         self._outer: dict[Value, Any] = {}
@@ -175,6 +178,10 @@ class Walk:
         nodes = self.trace.builder.nodes
         limb: Limb | Level | None = self._here() if behind else self._next()
         while isinstance(limb, Limb):
+            self.limb = limb
+            if limb.again is not None and limb.again[0].test:
+                known = self.values
+                self.turn_before = {p: known[p] for p in limb.again[0].parameters if p in known}
             if self.straight:
                 self._compute(limb)
             else:
@@ -309,7 +316,8 @@ class Walk:
             while isinstance(made, Call) and made.op is collected:
                 begins.append(self.value(made.operands[1]))
                 made = self.trace.builder.producer.get(made.operands[0])
-            rows = [*reversed(begins), *self.rows[known.parameter]]
+            before = [] if known.own else known.items[known.before + level.head.peeled :]
+            rows = [*reversed(begins), *before, *self.rows[known.parameter]]
             if self.straight:
                 self.values[known.parameter] = np.stack([getattr(x, "_array", x) for x in rows])
             else:
@@ -320,8 +328,19 @@ class Walk:
         made = self.trace.builder.producer.get(value)
         return isinstance(made, Call) and made.op is collected
 
+    def step_back(self, level: Level) -> None:
+        """This turn of a loop has raised: it is to come once more.
+
+        The frames of a ``while`` stand behind its test: where that has raised, the turn before it
+        comes once more as well.
+        """
+        if level.cycle.test and self.limb is level.limb.turn:
+            self.values.update(self.turn_before)
+        level.step_back()
+
     def begin(self, straight: bool) -> None:
         """Turns are about to be run: on arrays, or on Tensors that leave a tape."""
+        self.turn_before = {}
         cycles = [level.cycle for level in self.levels]
         for cycle in cycles:
             inner = [n.cycle for way in cycle.ways for n in way.nodes if type(n) is Entry]

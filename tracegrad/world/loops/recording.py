@@ -658,7 +658,7 @@ class Loops(Unrolling):
         return self._walk(True)
 
     def _walk(self, behind: bool) -> int:
-        walk = self.walk
+        walk, levels = self.walk, [*self.walk.levels]
         straight = self._is_straight()
         walk.begin(straight)
         self.untaped |= walk.straight
@@ -666,7 +666,7 @@ class Loops(Unrolling):
             with outside_of_traces():
                 found = walk.run(behind)
         except Exception:
-            return self._before_turn()
+            return self._before_turn([level for level in levels if level in walk.levels][-1])
         if found is None:
             return self._return(walk.levels[0].head.seat, walk.levels[0])
         if isinstance(found, Level):
@@ -730,16 +730,19 @@ class Loops(Unrolling):
             head.iterator, head.shown = level.numbers, level.shown or head.shown
             self.ranges[id(head.iterator)] = head
 
-    def _before_turn(self) -> int:
-        """A turn raised: the frames go back to its beginning, to raise where the function does."""
+    def _before_turn(self, level: Level) -> int:
+        """A turn raised: the frames go back to its beginning, to raise where the function does.
+
+        That is a turn of the innermost loop in which they were: what they have done in a turn of
+        those around is not done again.
+        """
         self.trace.read("a loop in which an operation raised")
-        walk = self.walk
-        outer = walk.levels[0]
-        del walk.levels[1:], self.trace.builder.nodes[outer.entered :]
-        self.trace.builder.append(Entry(outer.cycle, False))
-        outer.step_back()
-        index = self._return(outer.head.seat)
-        self._settle(outer.head)
+        levels = self.walk.levels
+        del levels[levels.index(level) + 1 :], self.trace.builder.nodes[level.entered :]
+        self.trace.builder.append(Entry(level.cycle, False))
+        self.walk.step_back(level)
+        index = self._return(level.head.seat)
+        self._settle(level.head)
         return index
 
     held = staticmethod(held)
