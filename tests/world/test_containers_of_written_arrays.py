@@ -117,3 +117,25 @@ def test_containers_are_left_as_by_plain_python(
         value, _ = g(x.copy())
         assert value == expected
         assert repr(mine) == repr(others)
+
+
+class Model:
+    """Holds its own compiled gradient, whose guards hold the array that it writes to."""
+
+    def __init__(self) -> None:
+        self.buffer, self.gradient = np.zeros(4), tg.value_and_grad(self.loss)
+
+    def loss(self, x: Any) -> Any:
+        k = int(np.sum(x > 0))  # each is a path; after some, the call runs eagerly
+        self.buffer[0] = x.sum() * k
+        return np.sum(x**2) + self.buffer[0]
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_an_object_that_holds_its_own_gradient_writes_to_its_array() -> None:
+    model, plain, rng = Model(), Model(), np.random.default_rng(0)
+    for _ in range(8):
+        x = rng.normal(size=12)
+        assert model.gradient(x)[0] == plain.loss(x)
+        assert type(model.buffer) is np.ndarray
+        assert np.array_equal(model.buffer, plain.buffer)
