@@ -20,7 +20,7 @@ from tracegrad.errors import ArgumentError, GradientError, TracegradError
 from tracegrad.machine.world_protocol import delete_plainly, set_plainly
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
-from tracegrad.tape.write_checks import memory_of, stamp
+from tracegrad.tape.write_checks import keep_before_write, memory_of, stamp
 from tracegrad.tensors.devices import bare as array_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import (
@@ -178,6 +178,7 @@ class Borrowed:
             if isinstance(given, Tensor):
                 given[...] = shown(tensor)  # type: ignore[index]
             else:
+                keep_before_write(array)  # other arguments may be views of the same memory
                 np.copyto(array, np.asarray(tensor._array))
                 stamp(array)
         twice = {id(given) for given, had, _ in self._containers if self._had[id(given)] is not had}

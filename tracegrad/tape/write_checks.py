@@ -8,6 +8,7 @@ which of the arrays that its rules read are younger than the nodes that saved th
 from __future__ import annotations
 
 import ast
+import sys
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ class _Written:
     count: int = 0
     stamp: int = 0
     point: Point | None = None
+    before: list[tuple[int, np.ndarray | None]] | None = None
+    """Writes of a function of arrays: their times, and what was there before, if it was kept."""
+    holders: int = 0  # how many referred to the memory when it had been written last
 
 
 _written: dict[int, _Written] = {}  # by id of the memory
@@ -57,12 +61,51 @@ def _entry(memory: Any) -> _Written | None:
 
 def stamp(array: Any) -> None:
     """Says that the memory of an array is being written, at the user's line."""
-    entry = _entry(memory_of(array))
+    memory = memory_of(array)
+    entry = _entry(memory)
     if entry is not None:
+        last = entry.stamp
         entry.count += 1
         entry.point = capture()
         entry.stamp = next_stamp()
         WRITES.last = max(WRITES.last, entry.stamp)
+        if entry.before is not None:
+            if not (entry.before and entry.before[-1][0] > last):
+                entry.before.append((entry.stamp, None))
+            entry.holders = sys.getrefcount(memory)
+
+
+def keep_before_write(array: Any) -> None:
+    """A function of arrays is about to write: what tapes have saved there is to stay as it was.
+
+    It is copied where somebody refers to the memory who did not after the last write.
+    """
+    memory = memory_of(array)
+    entry = _entry(memory) if type(memory) is np.ndarray and memory.flags.forc else None
+    if entry is None:
+        return
+    if entry.before is None:
+        entry.before = [(entry.stamp, None)] if entry.stamp else []
+    elif sys.getrefcount(memory) <= entry.holders:
+        return
+    entry.before.append((next_stamp(), memory.ravel(order="K").copy()))
+
+
+def _as_saved(array: np.ndarray, saved: int) -> np.ndarray | None:
+    """An array as it was then, if what has been written since was kept."""
+    memory = memory_of(array)
+    entry = _written.get(id(memory))
+    if entry is None or entry.memory() is not memory or type(array) is not np.ndarray:
+        return None
+    kept = next((kept for time, kept in entry.before or () if time > saved), None)
+    if kept is None:
+        return None
+    start = _address(array) - _address(memory)
+    return np.ndarray(array.shape, array.dtype, kept, start, array.strides)
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def succeed(old: Any, new: Any) -> None:
@@ -96,7 +139,10 @@ def damaged(nodes: Sequence[Node]) -> bool:
             if change is not None:
                 found = True
                 if _is_needed(node, position):
-                    raise GradientError(_message(node, position, array, change))
+                    kept = _as_saved(array, node.stamp)
+                    if kept is None:
+                        raise GradientError(_message(node, position, array, change))
+                    _put(node, position, kept)
         for array in _saved_by_user(node):
             change = _change(array, node.stamp, held)
             if change is not None:
@@ -153,11 +199,16 @@ def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
         raise GradientError(_message(*needed[-1], change))
     for node, position, _ in uses if needed else ():
         if not _is_needed(node, position):
-            held = [*arrays_of(node)]
-            held[position] = needed[0][2]
-            count = len(node.values)
-            node.values = tuple(held[:count])
-            node.result = tuple(held[count:]) if type(node.result) is tuple else held[count]
+            _put(node, position, needed[0][2])
+
+
+def _put(node: Node, position: int, array: Any) -> None:
+    """A node keeps an array in the place of another: see `arrays_of`."""
+    held = [*arrays_of(node)]
+    held[position] = array
+    count = len(node.values)
+    node.values = tuple(held[:count])
+    node.result = tuple(held[count:]) if type(node.result) is tuple else held[count]
 
 
 @dataclass(frozen=True)

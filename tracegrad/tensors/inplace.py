@@ -531,6 +531,8 @@ def _memory_to_write(tensor: Tensor) -> Any:
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise read_only()
+    if STATE.grad_enabled and behaves_as_array(base):
+        write_checks.keep_before_write(array)
     return array
 
 

@@ -422,7 +422,11 @@ class Listing:
         """A parameter that is what the turn before has put into a list, and those it goes on to."""
         items: tuple[Value, ...] = ()
         following = [parameter]
-        while len(following) == 1 and self.graph.given[following[0]][1:] == [*put]:
+        while (
+            len(following) == 1
+            and following[0] not in items  # it stays what it is
+            and self.graph.given[following[0]][1:] == [*put]
+        ):
             items = (*items, following[0])
             put = [following[0]] * len(put)
             following = [p for p in loop.parameters if self.graph.given[p][1:] == [*put]]
