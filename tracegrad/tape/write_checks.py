@@ -93,7 +93,7 @@ def keep_before_write(array: Any) -> None:
 
 def _as_saved(array: np.ndarray, saved: int) -> np.ndarray | None:
     """An array as it was then, if what has been written since was kept."""
-    memory = memory_of(array)
+    memory: Any = memory_of(array)
     entry = _written.get(id(memory))
     if entry is None or entry.memory() is not memory or type(array) is not np.ndarray:
         return None
