@@ -104,7 +104,7 @@ def _as_saved(array: np.ndarray, saved: int) -> np.ndarray | None:
     return np.ndarray(array.shape, array.dtype, kept, start, array.strides)
 
 
-def _address(array: np.ndarray) -> int:
+def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from tracegrad.ops.shape.creation import full_like, shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
 from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function
+from tracegrad.runtime.provided import Provided
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tensors import fast_operators
@@ -407,13 +410,30 @@ def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         method = fast_operators.unary(record, record)
     elif name in WHOLE:
         op = TABLE[name]
-        method = fast_operators.without_arguments(op, op.attributes, function)
+        method = fast_operators.without_arguments(op, op.attributes, _with_out(function, name))
     else:
-        method = method_of_numpy(name, function)
+        method = _with_out(method_of_numpy(name, function), name)
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = function.__doc__
     method.__wrapped__ = function  # whose signature is the method's
+    return method
+
+
+written_to_out = Provided("results that are written to out=")
+
+
+def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function of which the result is written to ``out=``, where it is given."""
+    if "out" not in inspect.signature(function).parameters:
+        return function
+
+    @wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        found = function(self, *args, **kwargs)
+        return found if out is None else written_to_out.call(out, found, name)
+
     return method
 
 

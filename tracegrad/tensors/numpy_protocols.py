@@ -29,6 +29,7 @@ from tracegrad.tape.views import memory_shown, register
 from tracegrad.tensors import array_functions, type_info
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.inplace import stay_equal, update
+from tracegrad.tensors.methods import written_to_out
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
@@ -115,11 +116,14 @@ def _writes_numbers(method: str, operands: list[Any], given: dict[str, Any]) -> 
     out = operands[:1] if method == "at" else given.get("out")
     outs = [x for x in (out if isinstance(out, tuple | list) else (out,)) if x is not None]
     tensors = [x for x in (*operands, given.get("where")) if type(x) is Tensor]
-    return (
-        bool(outs)
-        and all(type(x) is np.ndarray for x in outs)
-        and not any(x._is_traced or x.requires_grad for x in tensors)
-        and not any(type(x._array) is DeviceArray for x in tensors)
+    arrays = bool(outs) and all(type(x) is np.ndarray for x in outs)
+    return arrays and _has_numbers_alone(tensors)
+
+
+def _has_numbers_alone(tensors: Sequence[Tensor]) -> bool:
+    """Whether Tensors are no values of a trace, have no history, and lie in NumPy's memory."""
+    return not any(
+        x._is_traced or x.requires_grad or type(x._array) is DeviceArray for x in tensors
     )
 
 
@@ -142,19 +146,25 @@ def _written_out(
 def _write_into(out: Any, result: Any, broadcasts: bool, mask: Any = True) -> Any:
     """The Tensor `out`, which now holds the result (where the mask is true).
 
-    Where the function does not broadcast to `out`, the shapes are equal.
+    An array of NumPy's may be given numbers that have no gradient to lose. Where the function does
+    not broadcast to `out`, the shapes are equal.
     """
-    if not isinstance(out, Tensor):
-        raise written_into_plain()
     result = array_functions.asarray(result)
+    numbers = type(out) is np.ndarray and mask is True and _has_numbers_alone([result])
+    if not (isinstance(out, Tensor) or numbers):
+        raise written_into_plain()
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise DTypeError(f"out= of dtype {out.dtype} cannot hold a result of {result.dtype}")
-    shape = np.shape(out._array)
+    shape = np.shape(out if numbers else out._array)
     fits = np.broadcast_shapes(np.shape(result._array), shape) == shape
-    if not fits or not (broadcasts or stay_equal(shape_of(result), shape_of(out), result)):
+    traced = result if numbers or result._is_traced else out
+    if not fits or not (broadcasts or stay_equal(shape_of(result), shape_of(out), traced)):
         raise ShapeError(
             f"out= of shape {shape} cannot hold a result of shape {np.shape(result._array)}"
         )
+    if numbers:
+        np.copyto(out, np.asarray(result._array), casting="same_kind")
+        return out
     out[...] = result if mask is True else array_functions.where(mask, result, out)  # type: ignore[index]
     return out
 
@@ -324,6 +334,12 @@ BROADCAST_TO_OUT = frozenset(
 """Functions, beside ufuncs, whose result may have fewer or shorter axes than ``out=``."""
 
 
+@written_to_out.by
+def _written_to_out(out: Any, found: Any, name: str) -> Any:
+    """What a function or method of NumPy's gives that was given ``out=``."""
+    return _write_into(out, found, name in BROADCAST_TO_OUT)
+
+
 CONTAINERS: dict[str, type] = {
     **dict.fromkeys(["broadcast_arrays", "meshgrid"], tuple),
     **dict.fromkeys(["array_split", "dsplit", "hsplit", "split", "vsplit"], list),
@@ -346,7 +362,7 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     out = given.pop("out", None)
     found = _call(shown, function, args, _renamed(func, function, given))
     if out is not None:
-        return _write_into(out, found, not module and name in BROADCAST_TO_OUT)
+        return _written_to_out(out, found, "" if module else name)
     if name not in LOOKS:
         found = as_of_function(name, found, args[0] if args else None)
     return CONTAINERS[name](found) if name in CONTAINERS else found
