@@ -21,6 +21,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.tensors.devices import DeviceArray, DeviceError, class_in_numpy, is_number_here
 from tracegrad.tensors.tensor import Tensor, explained
+from tracegrad.tensors.unknown_operands import compared, computed
 from tracegrad.values.dispatch import FLOATING, Repeated, apply, dtype_of, is_jax_array
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
@@ -32,8 +33,8 @@ _new_tensor = Tensor.__new__
 _new_node = Node.__new__
 
 
-def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """``f(tensor, other)`` for an op of two operands without attributes."""
+def binary(op: Any, name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``f(tensor, other)`` for the op, without attributes, of an operator that has this name."""
     kernel, recorded = op.kernel(EMPTY), op.differentiable
     multiplies = op.name == "multiply"
 
@@ -44,8 +45,10 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         elif kind in NUMBERS:
             b, nb = other, None
         else:
-            other = operand(other, self, multiplies)
-            return other if other is NotImplemented else apply(op, (self, other), EMPTY)
+            known = operand(other, self, multiplies)
+            if known is NotImplemented:
+                return beside_unknown(self, other, name, op)
+            return apply(op, (self, known), EMPTY)
         if STATE.special:
             return apply(op, (self, other), EMPTY)
         a = self._array
@@ -80,8 +83,10 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def reflected_method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind not in NUMBERS:
-            other = operand(other, self, multiplies)
-            return other if other is NotImplemented else apply(op, (other, self), EMPTY)
+            known = operand(other, self, multiplies)
+            if known is NotImplemented:
+                return beside_unknown(self, other, name, op, True)
+            return apply(op, (known, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
         a = self._array
@@ -192,12 +197,24 @@ def repeats(other: Any, like: Any) -> bool:
 
 
 OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
+TEXTS = (np.str_, np.bytes_)
+
+
+def beside_unknown(
+    x: Any, other: Any, name: str, function: Callable[[Any, Any], Any], reflected: bool = False
+) -> Any:
+    """What an operator says of an object that is no operand; `NotImplemented`, as a rule."""
+    if name in ("eq", "ne"):
+        return compared(x, other, name == "ne")
+    return computed(x, other, name, function, reflected)
 
 
 def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
     """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
     if isinstance(other, OTHERS) or is_jax_array(other):
-        return other
+        return NotImplemented if isinstance(other, TEXTS) else other
+    if type(other) is range and is_array_to_function(like):
+        return beside(list(other), like)
     if not isinstance(other, list | tuple):
         return NotImplemented
     if multiplies and repeats(other, like):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tracegrad.ops.elementwise.python_numbers import as_python_number
 from tracegrad.ops.linear_algebra import contractions
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape import indexing, joining, reshaping, selection
-from tracegrad.ops.shape.creation import full_like, shape_tuple
+from tracegrad.ops.shape.creation import shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
 from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function
@@ -95,24 +95,14 @@ GENERAL: dict[str, Callable[..., Any]] = {"abs": ew.magnitude}
 """Operators that choose an op where operands may be Python numbers, as in graphs."""
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        other = fast_operators.operand(other, self)
-        return other if other is NotImplemented else function(self, other)
+        known = fast_operators.operand(other, self)
+        if known is NotImplemented:
+            return fast_operators.beside_unknown(self, other, name, function)
+        return function(self, known)
 
     return method
-
-
-def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., Any]:
-    """``==`` and ``!=`` of an array, which compares each element with whatever it meets."""
-
-    def compare(self: Any, other: Any) -> Any:
-        found = method(self, other)
-        if found is NotImplemented and self.ndim and type(other) in (str, type(None)):
-            return full_like(self, unequal, dtype="bool") if is_array_to_function(self) else found
-        return found
-
-    return compare
 
 
 def _rounded(self: Any, ndigits: Any = None) -> Any:
@@ -123,10 +113,12 @@ def _rounded(self: Any, ndigits: Any = None) -> Any:
     return int(found) if ndigits is None and not self.ndim and is_array_to_function(self) else found
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reflected(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        other = fast_operators.operand(other, self)
-        return other if other is NotImplemented else function(other, self)
+        known = fast_operators.operand(other, self)
+        if known is NotImplemented:
+            return fast_operators.beside_unknown(self, other, name, function, True)
+        return function(known, self)
 
     return method
 
@@ -143,13 +135,14 @@ def install(cls: Any) -> None:
     fast = cls is Tensor
     for name, function in (*BINARY.items(), *COMPARISONS.items()):
         written_out = fast and isinstance(function, OpRecord)
-        method = fast_operators.binary(function) if written_out else _method(function)
-        if fast and name in ("eq", "ne"):
-            method = _with_anything(method, name == "ne")
-        setattr(cls, f"__{name}__", method)
+        make, reflect = (
+            (fast_operators.binary, partial(fast_operators.binary, reflected=True))
+            if written_out
+            else (_method, _reflected)
+        )
+        setattr(cls, f"__{name}__", make(function, name))
         if name in BINARY:
-            method = fast_operators.binary(function, True) if written_out else _reflected(function)
-            setattr(cls, f"__r{name}__", method)
+            setattr(cls, f"__r{name}__", reflect(function, name))
     for name, function in UNARY.items():
         written_out = fast and isinstance(function, OpRecord) and function.differentiable
         general = GENERAL.get(name, function)

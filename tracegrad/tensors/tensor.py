@@ -347,7 +347,8 @@ class Tensor:
         return hand_out(self)
 
     def __contains__(self, element: Any) -> bool:
-        return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
+        same = self == element
+        return bool(TABLE["any"](same, axis=None, keepdims=False) if type(same) is Tensor else same)
 
     def __repr__(self) -> str:
         self._read_as_text()

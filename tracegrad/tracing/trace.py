@@ -356,7 +356,8 @@ class Trace:
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):
             return self.capture(x, origin)
-        raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
+        met = f"an operation met a {type(array).__name__}, which is no array or number"
+        raise TraceError(met + at_line())
 
     def traced(self, x: Any) -> Any:
         """What an operand is here that was just recorded; None for a number.
