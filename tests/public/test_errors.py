@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import random
 import re
@@ -523,8 +524,12 @@ def test_what_has_no_axis_has_no_length():
         for run in (of, tg.grad(of), tg.compile(of)):
             with pytest.raises(TypeError, match="0-d Tensor"):
                 run(tg.tensor(1.0, requires_grad=True))
-        with pytest.raises(TypeError, match="0-d Tensor"):
-            tg.compile(of)(np.array(1.0))
+        for value in (np.array(1.0), np.float64(1.0)):
+            words = r"of type '(numpy.)?\w+' has no len|'(numpy.)?\w+' object is not iterable"
+            with pytest.raises(TypeError, match=words) as raised:
+                tg.compile(of)(value)
+            assert "test_errors.py" in str(raised.value)
+            assert "Tensor" not in str(raised.value)
 
     def of_either(x):
         try:
@@ -543,6 +548,37 @@ def last_line(run):
     with pytest.raises(errors.TracegradError) as error:
         run()
     return message(error).splitlines()[-1]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: [1, 2, 3][x[0]],
+        lambda x: list(range(x[0])),
+        lambda x: "ab" * x[0],
+        lambda x: x.elements,
+        lambda x: x(0),
+        lambda x: next(x),
+        lambda x: setattr(x, "name", "x"),
+        lambda x: setattr(x, "T", x),
+        lambda x: operator.mod("%d", x),
+        lambda x: ",".join(x),
+        lambda x: x.__delitem__(0),
+        lambda x: int(x),
+        lambda x: x + object(),
+    ],
+)
+def test_who_has_arrays_is_not_told_of_tensors(f, compiled):
+    tg.config.compile = compiled
+    x = np.array([1.0, 2.0, 3.0])
+    try:
+        for run in (f, lambda x: tg.value_and_grad(lambda x: (x.sum(), f(x)), has_aux=True)(x)):
+            with pytest.raises((TypeError, AttributeError, ValueError)) as raised:
+                run(x)
+            assert "Tensor" not in str(raised.value)
+    finally:
+        tg.config.compile = True
 
 
 def test_an_error_ends_with_the_users_line():

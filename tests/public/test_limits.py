@@ -21,6 +21,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ from tracegrad import config
 from tracegrad.errors import (
     ArgumentError,
     ConversionError,
+    DTypeError,
     GradientError,
     LostGradientError,
+    MemoryAccessError,
     RecompileWarning,
     TraceError,
     TracegradError,
@@ -990,6 +993,29 @@ def written_and_read_unseen():
     with pytest.raises(TraceError, match="start_new_thread"):
         reading(lambda: threading.Thread(target=lambda: weights.sum()).start())(X)
     return reading(lambda: optimize.minimize_scalar(lambda z: (z - weights[2]) ** 2).x)(X)
+
+
+@refused("`y.shape = (2, 3)`, `y.dtype = ...`", MemoryAccessError, "y = y.reshape(...)")
+def shape_set_in_place():
+    def rows_of(x):
+        y = np.zeros(6)
+        y[:3] = x
+        y.shape = (2, 3)
+        return (y[0] * y[0]).sum()
+
+    assert rows_of(X) == (X * X).sum()
+    with pytest.raises(AttributeError, match=r"test_limits\.py"):
+        tg.compile(rows_of)(X)
+    return tg.grad(rows_of)(X)
+
+
+@refused("an array beside an object that NumPy makes an array of objects of", DTypeError, "float")
+def array_of_objects():
+    half = Fraction(1, 2)
+    np.testing.assert_array_equal(tg.grad(lambda x: x[0] * half)(X), [0.5, 0.0, 0.0])
+    with pytest.raises(DTypeError, match="type first"):
+        tg.compile(lambda x: x == dataclasses.make_dataclass("Point", ["x"])(1.0))(X)
+    return tg.compile(lambda x: x * half)(X)
 
 
 @refused("a list or an object that holds a value, given to a thread", TraceError, "holds a value")

@@ -27,6 +27,7 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tensors import fast_operators
 from tracegrad.tensors.flat import Flat
+from tracegrad.tensors.numpy_words import delete_items, set_in_place
 from tracegrad.tensors.public_functions import RECORDS
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import method_of_numpy
@@ -395,6 +396,14 @@ OWN: dict[str, Any] = {
 """What Tensors have besides that is not just a function of the namespace."""
 
 
+REASSIGNED = {
+    "shape": "y = y.reshape(...)",
+    "dtype": "y = y.astype(...), or y = y.view(...) for the same bits",
+    "strides": "y.T, y[::-1] or np.lib.stride_tricks.as_strided",
+}
+"""Properties that NumPy sets in place, and what makes another array instead."""
+
+
 def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of the namespace as a method."""
 
@@ -439,5 +448,8 @@ def install_methods(namespace: Mapping[str, Any]) -> None:
         setattr(Tensor, name, _bound(namespace[function], name))
     for name, member in OWN.items():
         setattr(Tensor, name, member)
+    for name, instead in REASSIGNED.items():
+        setattr(Tensor, name, vars(Tensor)[name].setter(set_in_place(name, instead)))
+    Tensor.__delitem__ = delete_items  # type: ignore[attr-defined]
     Tensor.__round__ = _rounded  # type: ignore[attr-defined]
     Tensor.__trunc__ = Tensor.__int__  # type: ignore[attr-defined]

@@ -26,7 +26,6 @@ from tracegrad.errors import (
     ConversionError,
     DTypeError,
     GradientError,
-    ScalarError,
     ShapeError,
     SingularError,
     TracegradError,
@@ -61,6 +60,7 @@ from tracegrad.tensors.devices import (
     with_numbers_there,
 )
 from tracegrad.tensors.given_to_jax import refuse_text
+from tracegrad.tensors.numpy_words import no_index, no_items, no_length, no_number
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
@@ -221,7 +221,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.ndim:
-            raise ArgumentError("len() of a 0-d Tensor: it has no axis to be as long as")
+            raise no_length(self)
         if self._is_traced:
             length: int = self._traced[0].look_at_length(self._traced[1], 0)
             return length
@@ -229,7 +229,7 @@ class Tensor:
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
-            raise ArgumentError("iteration over a 0-d Tensor: it has no axis to go along")
+            raise no_items(self)
         return (self[i] for i in range(len(self)))  # type: ignore[index]
 
     # -- values ---------------------------------------------------------------------------------
@@ -238,12 +238,12 @@ class Tensor:
         """Python reads the value: recorded while tracing, because it decides what comes next."""
         refuse_around(self)
         if np.size(self._array) != 1:
-            shape = np.shape(self._array)
             if kind == "bool":
+                shape = np.shape(self._array)
                 raise ShapeError(
                     f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
                 )
-            raise ScalarError(f"only a Tensor of one element is a number, not one of shape {shape}")
+            raise no_number(self)
         try:
             outcome = READ[kind](np.asarray(self._array).item())
         except (ValueError, OverflowError):  # ``int(x)`` of NaN or an infinity
@@ -292,10 +292,8 @@ class Tensor:
     def __index__(self) -> int:
         if type(self._array) is bool and is_array_to_function(self):
             return int(self._look("bool"))
-        if self.dtype.kind not in "iu":
-            raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
-        if self.ndim:  # NumPy would take it for an int, and drop its axes
-            raise DTypeError("only integer scalar arrays can be converted to a scalar index")
+        if self.ndim or self.dtype.kind not in "iu":
+            raise no_index(self)
         return int(self._look("int"))
 
     def item(self, *index: Any) -> Any:

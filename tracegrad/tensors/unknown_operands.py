@@ -22,6 +22,7 @@ from tracegrad.ops.elementwise.ufuncs import equal, not_equal
 from tracegrad.ops.shape.creation import full_like
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tensors.devices import class_in_numpy
+from tracegrad.tensors.numpy_words import class_named
 from tracegrad.user_code.program_points import at_line
 
 EQUALS_NO_NUMBER = frozenset({
@@ -32,8 +33,6 @@ EQUALS_NO_NUMBER = frozenset({
 TAKEN_APART = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
 """What NumPy makes an array of that has elements."""
 ABSENT = object()
-SEQUENCES = (list, tuple, str, bytes, bytearray, memoryview)
-"""Types that `*` repeats."""
 
 
 def compared(x: Any, other: Any, unequal: bool) -> Any:
@@ -64,16 +63,16 @@ def computed(
     kind = type(other)
     if not is_array_to_function(x) or decides_itself(kind):
         return NotImplemented
-    if name == "mul" and isinstance(other, SEQUENCES):
-        return NotImplemented  # Python asks the sequence, which may be repeated
     of_numpy = class_in_numpy(x._array)
+    if name == "mul" and _is_sequence(kind) and not issubclass(of_numpy, np.ndarray):
+        return NotImplemented  # Python asks the sequence, which may be repeated
     if kind is Fraction and not x.ndim and x.dtype.kind in "fc" and not reflected:
         return _with_fraction(x, other, name, function)
     answer = _of_class(kind, ANSWERS.get(name, f"__r{name}__"))
     of_objects = bool(x.ndim) and kind is Fraction
     if isinstance(answer, types.FunctionType) and not (reflected or of_objects):
         return NotImplemented
-    classes = (_class(of_numpy), _class(kind))
+    classes = (class_named(of_numpy), class_named(kind))
     left, right = reversed(classes) if reflected else classes
     what = (
         f"'{SYMBOLS[name]}' not supported between instances of '{left}' and '{right}'"
@@ -127,8 +126,11 @@ def _has_elements(kind: type) -> bool:
     """Whether NumPy makes an array of the object's elements."""
     if issubclass(kind, str | bytes | dict | np.dtype):
         return False
-    is_sequence = _has(kind, "__len__") and _has(kind, "__getitem__")
-    return is_sequence or any(_has(kind, name) for name in TAKEN_APART)
+    return _is_sequence(kind) or any(_has(kind, name) for name in TAKEN_APART)
+
+
+def _is_sequence(kind: type) -> bool:
+    return _has(kind, "__len__") and _has(kind, "__getitem__")
 
 
 def _compared_by_value(x: Any, other: Any, unequal: bool, is_array: bool) -> Any:
@@ -160,10 +162,4 @@ def _with_fraction(x: Any, other: Fraction, name: str, function: Callable[..., A
 
 
 def _named(kind: type) -> str:
-    return "an array" if issubclass(kind, np.ndarray) else f"a {_class(kind)}"
-
-
-def _class(kind: type) -> str:
-    """A class as NumPy and Python name it in errors."""
-    name = kind.__name__
-    return f"numpy.{name}" if issubclass(kind, np.ndarray | np.generic) else name
+    return "an array" if issubclass(kind, np.ndarray) else f"a {class_named(kind)}"

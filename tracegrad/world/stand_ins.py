@@ -16,6 +16,7 @@ from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tensors import numpy_words
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import succeeds
@@ -176,9 +177,10 @@ class StandIns(machine.World):
             return watch.around(
                 self.perform, (operation, *operands), keywords, partial(written_by, operation)
             )
-        except (BufferError, TypeError, ValueError) as error:
+        except (AttributeError, BufferError, TypeError, ValueError) as error:
             if STATE.trace is not None:
                 STATE.trace.blame_for(error)
+            numpy_words.put(error, (operation, *operands))
             raise
 
     # -- what the function writes -----------------------------------------------------------------
@@ -193,7 +195,11 @@ class StandIns(machine.World):
 
     def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
         self.writes(ATTRIBUTE, x, name, value)
-        super().set_own_attribute(x, name, value)
+        try:
+            super().set_own_attribute(x, name, value)
+        except AttributeError as error:
+            numpy_words.put(error, (x,))
+            raise
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         """The function is about to write a value to a place, inside or outside."""
