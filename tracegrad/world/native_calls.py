@@ -37,6 +37,7 @@ from tracegrad.world.callable_names import (
 )
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.container_changes import CHANGING
+from tracegrad.world.generic_functions import choose, chooses
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.held_functions import enter_held
 from tracegrad.world.interception import holds_tensors, instead, stacked
@@ -81,6 +82,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
         return call_traced(world.machine, named, operands, keywords)
     if type(callee) is native_tables.CACHED:
         return ask(world, callee, operands, keywords)
+    if chooses(callee):
+        return choose(world, callee, operands, keywords)
     if instead(callee, operands, keywords) is not None:  # it reads them as C code does
         read = [x if is_distribution(x) else contents(world, x) for x in operands]
         operands, keywords = tuple(read), _plain_keywords(world, keywords)

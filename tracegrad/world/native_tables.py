@@ -203,6 +203,8 @@ PURE_TYPES = frozenset(map(id, _PURE_TYPES))
 
 
 CACHED = type(functools.lru_cache(lambda: None))
+DISPATCH: types.CodeType = functools.singledispatch(len).dispatch.__code__
+"""What finds the function of a class for a generic function, in a cache of weak references."""
 
 
 def is_unknown(callee: Any) -> bool:
