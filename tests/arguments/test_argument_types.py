@@ -6,6 +6,8 @@ the plain function. What is asked of a differentiated argument and cannot be ans
 
 from __future__ import annotations
 
+import array
+import collections
 import copy
 import enum
 import functools
@@ -13,7 +15,9 @@ import math
 import numbers
 import operator
 import pickle
+import re
 import threading
+import types
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -546,3 +550,34 @@ def test_arrays_are_returned_for_arrays_and_tensors_for_tensors(compiled, monkey
         assert found["n"] == 3
     kept = [np.ones(3)]
     assert tg.compile(lambda x: kept)(np.ones(3)) is kept or compiled
+
+
+@pytest.mark.parametrize(
+    "value, instead, static",
+    [
+        (collections.defaultdict(list), "pass dict(d)", "pass tuple(d.items())"),
+        (collections.Counter(a=2), "pass dict(d)", "pass tuple(d.items())"),
+        (collections.ChainMap({}), "pass dict(d)", "pass tuple(d.items())"),
+        (types.MappingProxyType({}), "pass dict(d)", "pass tuple(d.items())"),
+        (collections.deque(), "pass list(d)", "pass tuple(d)"),
+        (array.array("d"), "pass list(d)", "pass tuple(d)"),
+        (types.SimpleNamespace(), "pass vars(d)", "pass tuple(vars(d).items())"),
+        ({1}, "pass frozenset(d)", "pass frozenset(d)"),
+        (bytearray(), "pass bytes(d)", "pass bytes(d)"),
+        (type("Equal", (), {"__eq__": lambda a, b: True})(), "pass its arrays", "give it __hash__"),
+        (([],), None, "its items must be hashable"),
+        (np.zeros(3), None, "leave it out of the static arguments"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_refused_is_told_what_to_pass_instead(value, instead, static):
+    def f(d, x):
+        return x
+
+    if instead is not None:
+        with pytest.raises(ArgumentError, match=re.escape(f"nor hashable: {instead}")):
+            tg.grad(f, argnums=1)(value, 1.0)
+        with pytest.raises(ArgumentError, match=re.escape(instead.replace("(d)", "(d[0])"))):
+            tg.compile(f)([value], 1.0)
+    with pytest.raises(ArgumentError, match=re.escape(f"must be hashable: {static}")):
+        tg.compile(f, static_argnames=("d",))(value, 1.0)

@@ -1,4 +1,4 @@
-"""Generic functions (`functools.singledispatch`): which function a class has is read and guarded."""
+"""Generic functions (`functools.singledispatch`): which function a class has is guarded."""
 
 from __future__ import annotations
 

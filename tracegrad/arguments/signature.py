@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -455,18 +456,37 @@ def _numeric(dtype: np.dtype, text: str) -> None:
 
 
 UNHASHABLE = "but a static argument must be hashable"
-NO_ARRAY = "neither an array, a number, a tuple, list or dict of them, nor hashable"
+NO_ARRAY = "neither an array, a number, a plain tuple, list or dict of them, nor hashable"
 
 
 def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple[Hashable, ...]:
     try:
         hash(parts_of(value) if type(value) is slice else value)
     except TypeError:
-        remedy = "pass its arrays, or give it __hash__ and __eq__"
-        if hasattr(value, "to_numpy"):  # data frames
-            remedy = f"pass {text}.to_numpy()"
+        remedy = _remedy(value, text, wrong is UNHASHABLE)
         raise ArgumentError(
             f"argument {text} is a {type(value).__name__}, {wrong}: {remedy}"
         ) from None
     kind: Any = type(value)
     return ("static", kind, as_key(value))
+
+
+INSTEAD: tuple[tuple[Any, str, str], ...] = (
+    (np.ndarray, "", "leave it out of the static arguments"),
+    (Mapping, "pass dict({})", "pass tuple({}.items())"),
+    (bytearray, "pass bytes({})", "pass bytes({})"),
+    (Set, "pass frozenset({})", "pass frozenset({})"),
+    (tuple, "", "its items must be hashable too"),
+    ((Sequence, array), "pass list({})", "pass tuple({})"),
+    (SimpleNamespace, "pass vars({})", "pass tuple(vars({}).items())"),
+    (object, "pass its arrays, or give it __hash__ and __eq__", "give it __hash__ and __eq__"),
+)
+"""By kinds of objects that cannot be hashed: what to pass as an argument, and as a static one."""
+
+
+def _remedy(value: Any, text: str, static: bool) -> str:
+    """What to pass instead of an object that is no container of arrays, and cannot be hashed."""
+    if hasattr(value, "to_numpy"):  # data frames
+        return f"pass {text}.to_numpy()"
+    found = next(row for row in INSTEAD if isinstance(value, row[0]))
+    return found[1 + static].format(text)

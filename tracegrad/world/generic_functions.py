@@ -1,6 +1,6 @@
-"""Generic functions (`functools.singledispatch`): the function that a class has is read, and guarded.
+"""Guards which function a class has in a generic function (`functools.singledispatch`).
 
-Which one that is stands in a cache of weak references, once it was asked for. The check asks only
+Which one it is stands in a cache of weak references, once it was asked for. The check asks only
 where the cache has the answer, and runs no code of the user's then, as a class's
 ``__subclasshook__``. Where it has none (another function was registered, an ABC has got another
 class), the call is another trace, in which Python looks it up.

@@ -551,7 +551,8 @@ class World(Variables, Sequences, Classes):
         return self.contents_of(entered) if type(value) in (dict, tuple) else entered
 
     def interprets(self, function: FunctionType) -> bool:
-        return is_interpreted(function.__globals__) and function.__code__ is not native_tables.DISPATCH
+        own = function.__code__ is not native_tables.DISPATCH
+        return own and is_interpreted(function.__globals__)
 
     # -- the gate ---------------------------------------------------------------------------------
 
