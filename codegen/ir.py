@@ -483,7 +483,8 @@ class Frame:
     an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
     gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
     gives away: a call may overwrite it. `absent` are inputs, by position, that may be None.
-    `arrays` are outputs without axes, in the structure `shape`, that are returned as arrays.
+    `axeless` tells of outputs without axes, in the structure `shape`, which are returned as arrays,
+    and which as Python's numbers: once, or for each end, where the program returns its number.
     `remedy` ends what is raised where a look, or a loop, goes a way that the graph does not have.
     """
 
@@ -497,7 +498,7 @@ class Frame:
     alike: tuple[tuple[int, int], ...] = ()
     donated: tuple[str, ...] = ()
     absent: frozenset[int] = frozenset()
-    arrays: frozenset[int] = frozenset()
+    axeless: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
     remedy: str = ""
 
 

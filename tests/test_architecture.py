@@ -58,6 +58,7 @@ DEFERRED = {
     "tracegrad.random.key_generator": {"jax"},
     "tracegrad.special": {"scipy"},
     "tracegrad.tensors.devices": {"tracegrad.values.jax_library"},
+    "tracegrad.export.writer": {"tracegrad.backends.jax"},
     "tracegrad.tracing.compile_budget": {"tracegrad.backends.jax"},
     "tracegrad.tracing.outputs": {"tracegrad.backends.jax"},
     "tracegrad.tracing.trace": {"tracegrad.backends.jax"},

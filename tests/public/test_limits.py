@@ -360,15 +360,6 @@ def types_of_math():
     assert type(tg.compile(lambda a: np.isreal(a))(1.5)) is np.bool_
 
 
-@otherwise("computes with Python floats alone")
-def python_floats_by_jax():
-    pytest.importorskip("jax")
-    assert type(tg.compile(lambda a: a * 2)(1.5)) is float
-    assert type(tg.compile(lambda a: a * 2, backend="jax")(1.5)) is np.float64
-    assert type(tg.value_and_grad(lambda x: 0.0)(X)[0]) is float
-    assert type(tg.value_and_grad(lambda x: 0.0, backend="jax")(X)[0]) is np.float64
-
-
 @otherwise("reads an element (`x[3]`) on which nothing depends")
 def reads_that_nothing_depends_on():
     def f(x):

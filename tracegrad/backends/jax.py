@@ -15,12 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import codegen
 from codegen.emit.target import Source
+from codegen.ir import Frame
 from tracegrad.arguments.batch_axes import each
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends.jax_shard_map import for_one_device, is_inside, varying
@@ -52,10 +53,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     if places or jax.device_count() > 1:
         function = _over_devices(source, function, places or {})
     array = array_class()
-    axeless: list[int] = []
-    if source.frame is not None and source.frame.arrays:
-        numbers = jax.tree.leaves(_outputs(source, lambda i: i))
-        axeless = [i for i, n in enumerate(numbers) if n in source.frame.arrays]
+    axeless = axeless_leaves(source.frame)
 
     def in_wide_types(*inputs: Any, **captures: Any) -> Any:
         if jax.config.jax_enable_x64:  # to turn the switch takes a fifth of a call
@@ -134,7 +132,7 @@ def _over_devices(
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
         of: Any = rest  # of a backward alone, which returns what a tape takes
         if frame.shape:
-            of = _outputs(source, lies(inputs, captures, rest))
+            of = _outputs(frame, lies(inputs, captures, rest))
         of = (of, rest) if source.looks else of
         if explicit:
             inner = jax.sharding.auto_axes(function, out_sharding=of)
@@ -153,7 +151,7 @@ def _over_devices(
         if not frame.shape:
             return result
         lie = lies(inputs, captures, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
-        every = jax.tree.leaves(_outputs(source, lambda i: i))
+        every = jax.tree.leaves(_outputs(frame, lambda i: i))
         return _put(source, result, {i: lie(i) for i in every})
 
     def chosen(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
@@ -184,10 +182,9 @@ def _over_devices(
     return run
 
 
-def _outputs(source: Source, of: Callable[[int], Any]) -> Any:
+def _outputs(frame: Frame, of: Callable[[int], Any]) -> Any:
     """Something for each output, in the structure that a program returns."""
-    assert source.frame is not None
-    return jax.tree.map(of, eval(re.sub(r"\{(\d+)\}", r"\1", source.frame.shape)))
+    return jax.tree.map(of, eval(re.sub(r"\{(\d+)\}", r"\1", frame.shape)))
 
 
 def _put(source: Source, result: Any, places: Mapping[int, Any]) -> Any:
@@ -195,8 +192,9 @@ def _put(source: Source, result: Any, places: Mapping[int, Any]) -> Any:
     if not places:
         return result
     result, *looks = result if source.looks else (result,)
+    assert source.frame is not None
     leaves, structure = jax.tree.flatten(result)
-    numbers = jax.tree.leaves(_outputs(source, lambda i: i))
+    numbers = jax.tree.leaves(_outputs(source.frame, lambda i: i))
     pairs = zip(leaves, numbers, strict=True)
     moved = [moved_to(x, places[i]) if i in places else x for x, i in pairs]
     result = structure.unflatten(moved)
@@ -226,7 +224,7 @@ def _summed(source: Source, result: Any, inputs: Sequence[Any], captures: Mappin
     names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
     axes = {i: varying(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
     leaves, structure = jax.tree.flatten(result)
-    numbers = jax.tree.leaves(_outputs(source, lambda i: i))
+    numbers = jax.tree.leaves(_outputs(frame, lambda i: i))
     summed = [
         jax.lax.psum(x, tuple(more)) if (more := varying(x) - axes.get(i, varying(x))) else x
         for x, i in zip(leaves, numbers, strict=True)
@@ -257,16 +255,38 @@ def _where_sound(result: Any, looks: Iterable[Any]) -> Any:
     return jax.tree.map(shown, result)
 
 
-def owned(result: Any, axeless: Collection[int] = ()) -> Any:
+Axeless: TypeAlias = Sequence[tuple[Collection[int], Collection[int]]]
+"""By leaves of a result, those without axes that are arrays, and those that are Python's numbers.
+
+For each end of the program if its first leaf is the number of the end, else once.
+"""
+
+
+def axeless_leaves(frame: Frame | None) -> Axeless:
+    """Which leaves without axes of a program's results are no scalars of NumPy's."""
+    if frame is None or not any(arrays or numbers for arrays, numbers in frame.axeless):
+        return ()
+    outputs = jax.tree.leaves(_outputs(frame, lambda i: i))  # -1 is the number of an end
+
+    def leaves(some: Collection[int]) -> tuple[int, ...]:
+        return tuple([i for i, n in enumerate(outputs) if n in some])
+
+    return [(leaves(arrays), leaves(numbers)) for arrays, numbers in frame.axeless]
+
+
+def owned(result: Any, axeless: Axeless = ()) -> Any:
     """The structure with its JAX arrays as NumPy arrays and scalars that share memory with nothing.
 
-    Those without axes become scalars, but for some, which are named by their numbers. Views would
-    be faster, and read-only; they may also be the caller's arguments.
+    Those without axes become scalars, but for some that `axeless` tells of. Views would be faster,
+    and read-only; they may also be the caller's arguments.
     """
     leaves, structure = jax.tree.flatten(result)
     arrays = [np.array(leaf) for leaf in leaves]
-    found = [x if x.ndim or i in axeless else x[()] for i, x in enumerate(arrays)]
-    return structure.unflatten(found)
+    if not axeless:
+        return structure.unflatten([x if x.ndim else x[()] for x in arrays])
+    kept, numbers = axeless[int(arrays[0]) if len(axeless) > 1 else 0]
+    found = [x if x.ndim or i in kept else x[()] for i, x in enumerate(arrays)]
+    return structure.unflatten([x.item() if i in numbers else x for i, x in enumerate(found)])
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Number
 
 import numpy as np
 
@@ -180,37 +181,66 @@ def joint_graph(
     ]
     if target == "numpy":
         graph = _as_returned(graph, without_axes)
-    else:  # whoever calls the program makes NumPy's arrays and scalars of JAX's arrays
-        known = [{at for at, is_array in kinds.items() if is_array} for kinds in without_axes]
-        graph = graph.replace(
-            frame=replace(graph.frame, arrays=frozenset(set.intersection(*known)))
-        )
+    else:  # whoever calls the program makes NumPy's arrays, and numbers, of JAX's arrays
+        numbers = [all_ends.index(end) if numbered else 0 for end in of]
+        axeless = _by_number(without_axes, numbers)
+        graph = graph.replace(frame=replace(graph.frame, axeless=axeless))
     return graph, tuple(shown), built
 
 
-def _without_axes(end: End, first: int, block: Block, transform: Transform) -> dict[int, bool]:
-    """Outputs of a return that have no axes, and whether they are arrays.
+def _without_axes(end: End, first: int, block: Block, transform: Transform) -> dict[int, type]:
+    """Outputs of a return that have no axes: arrays, scalars of NumPy's or numbers of Python's.
 
     What the function returned is as it was, less the first outputs, which are left out. Blocks of
-    a matrix are arrays, whatever was given.
+    a matrix are arrays, whatever was given. Types tell numbers of Python's from scalars, but for
+    bools: ``flag = True`` has the type of ``x > 0``.
     """
-    kinds = {place - first: is_array for place, is_array in end.arrays if place >= first}
+    kinds: dict[int, type] = {
+        place - first: held
+        for place, held in end.axeless
+        if place >= first and held in (np.ndarray, np.generic, bool)
+    }
+    outputs = enumerate(block.outputs)
+    kinds |= {at: Number for at, x in outputs if x.type.weak}
     if transform.is_matrix:
         blocks = range(len(end.outputs) - first, len(block.outputs))
-        kinds |= {at: True for at in blocks if not block.outputs[at].type.shape}
+        kinds |= {at: np.ndarray for at in blocks if not block.outputs[at].type.shape}
     return kinds
 
 
-def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, bool]]) -> Graph:
+def _by_number(
+    kinds: Sequence[Mapping[int, type]], numbers: Sequence[int]
+) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
+    """The outputs that are arrays, and those that are Python's numbers, in all returns of a number.
+
+    `kinds` are those of the returns of a graph.
+    """
+
+    def common(number: int, which: Callable[[type], bool]) -> frozenset[int]:
+        of = [known for known, n in zip(kinds, numbers, strict=True) if n == number]
+        found = [{at for at, held in known.items() if which(held)} for known in of]
+        return frozenset(set.intersection(*found)) if found else frozenset()
+
+    def is_array(held: type) -> bool:
+        return held is np.ndarray
+
+    def is_python(held: type) -> bool:
+        return held not in (np.ndarray, np.generic)
+
+    every = range(max(numbers) + 1)
+    return tuple([(common(n, is_array), common(n, is_python)) for n in every])
+
+
+def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, type]]) -> Graph:
     """The graph whose outputs without axes are arrays or scalars, as `kinds` of a return says."""
     rest = iter(kinds)
 
     def changed(block: Block) -> Block:
         builder, outputs = Builder(graph.sizes), [*block.outputs]
-        for place, is_array in next(rest).items():
+        for place, held in next(rest).items():
             output = outputs[place]
-            if not output.type.weak:
-                op = returned_array if is_array else returned_scalar
+            if held in (np.ndarray, np.generic) and not output.type.weak:
+                op = returned_array if held is np.ndarray else returned_scalar
                 (outputs[place],) = builder.call(op, (output,), output.origin.named(None))
         return block.with_nodes((*block.nodes, *builder.nodes), tuple(outputs))
 

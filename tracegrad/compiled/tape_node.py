@@ -396,7 +396,7 @@ class Recorded:
             block = self._meeting(block)
         block = self._returning(block)
         frame = replace(
-            forward.frame, returns=block.returns, names=block.names, origin=block.origin
+            forward.frame, returns=block.returns, names=block.names, origin=block.origin, axeless=()
         )
         name = f"{forward.name}_forward"
         self.program = compile_graph(

@@ -572,9 +572,9 @@ def end_of(
             if isinstance(place, int) and type(leaf) is Tensor and run.has_let_go(leaf)
         ]
     )
-    arrays = zero_dimensional(leaves)
+    axeless = zero_dimensional(leaves)
     result = as_had(result, arguments, transform, run, leaves)
-    return End(outputs, result, stores, stored, effects, origin, arrays, let_go)
+    return End(outputs, result, stores, stored, effects, origin, axeless, let_go)
 
 
 @collected_later()

@@ -43,11 +43,16 @@ from tracegrad.world import Store
 
 INDENT = "    "
 OWNED = '''
-def _owned(tree):
-    """The structure with JAX arrays as NumPy arrays and scalars in memory of their own."""
+def _owned(tree, axeless=(((), ()),)):
+    """The structure with JAX arrays as NumPy arrays and scalars in memory of their own.
+
+    `axeless` are leaves without axes that are arrays, or Python's numbers, for each end.
+    """
     leaves, structure = jax.tree.flatten(tree)
-    arrays = [np.array(leaf) for leaf in leaves]
-    return structure.unflatten([a if a.ndim else a[()] for a in arrays])
+    leaves = [np.array(leaf) for leaf in leaves]
+    arrays, numbers = axeless[int(leaves[0]) if len(axeless) > 1 else 0]
+    scalars = [x if x.ndim or i in arrays else x[()] for i, x in enumerate(leaves)]
+    return structure.unflatten([x.item() if i in numbers else x for i, x in enumerate(scalars)])
 '''
 LOOKS = '''
 def _expect_looks(outputs, looks, texts):
@@ -603,12 +608,13 @@ class File:
             lines.append(f"{outputs} = _expect_looks({outputs}, {looks}, {messages!r})")
         else:
             lines.append(f"{INDENT}{outputs} = {call}")
+        from tracegrad.backends.jax import axeless_leaves
+
         self.functions["_owned"] = OWNED
         tests = " or ".join(f"isinstance({text}, jax.Array)" for text in given)
-        if given:
-            lines += [f"if not ({tests}):", f"{INDENT}{outputs} = _owned({outputs})"]
-        else:
-            lines.append(f"{outputs} = _owned({outputs})")
+        axeless = tuple(axeless_leaves(self.version.program.graph.frame))
+        owned = f"{outputs} = _owned({outputs}{f', {axeless}' if axeless else ''})"
+        lines += [f"if not ({tests}):", INDENT + owned] if given else [owned]
         if not self.version.built:
             return [*lines, f"return {outputs}"]
         return [*lines, *self._built(outputs, "")]

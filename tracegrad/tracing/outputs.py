@@ -450,19 +450,24 @@ def outputs_of(
     return tuple(outputs), Result(spec, tuple(shown))
 
 
-def zero_dimensional(leaves: Iterable[tuple[Any, int | Static]]) -> tuple[tuple[int, bool], ...]:
-    """Of the outputs without axes, whether the function returned arrays, or scalars of NumPy's.
+def zero_dimensional(leaves: Iterable[tuple[Any, int | Static]]) -> tuple[tuple[int, type], ...]:
+    """Of the outputs without axes, what the function returned: arrays, scalars, Python's numbers.
 
-    `leaves` are what it returned, with the numbers of outputs.
+    `leaves` are what it returned, with the numbers of outputs. Of scalars of NumPy's the class says
+    no more than that.
     """
     held = [(place, getattr(leaf, "_array", leaf)) for leaf, place in leaves]
     return tuple(
         [
-            (place, isinstance(x, np.ndarray))
+            (place, np.generic if isinstance(x, np.generic) else type(x))
             for place, x in held
-            if isinstance(place, int) and isinstance(x, np.ndarray | np.generic) and not x.ndim
+            if isinstance(place, int) and (is_number(x) or _is_axeless(x))
         ]
     )
+
+
+def _is_axeless(x: Any) -> bool:
+    return isinstance(x, np.ndarray | np.generic) and not x.ndim
 
 
 def left_out(transform: Transform, returned: Result) -> int:

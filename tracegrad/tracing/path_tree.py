@@ -64,7 +64,7 @@ class End:
     stored: tuple[int, ...] = ()  # which outputs it writes there
     effects: tuple[Any, ...] = ()  # what every call does besides
     origin: Origin = NOWHERE  # the line that returned
-    arrays: tuple[tuple[int, bool], ...] = ()  # outputs without axes: whether they are arrays
+    axeless: tuple[tuple[int, type], ...] = ()  # outputs without axes: what they are
     let_go: tuple[int, ...] = ()  # outputs whose history a backward within has used up
     backward: tuple[tuple[Node, ...], tuple[Node, ...], tuple[Value, ...]] | None = None
     """Once differentiated: the nodes of its path, those that follow, and all outputs with the
@@ -75,7 +75,7 @@ class End:
         places = [[store.place for store in end.stores] for end in (self, other)]
         same = self.outputs == other.outputs and places[0] == places[1]
         same = same and self.stored == other.stored and agree(self.effects, other.effects)
-        same = same and self.arrays == other.arrays and self.let_go == other.let_go
+        same = same and self.axeless == other.axeless and self.let_go == other.let_go
         return same and repr(self.result) == repr(other.result)
 
 
