@@ -49,6 +49,10 @@ class Growth:
             self.stopped = f"{self.misses - 1} calls in a row took paths of their own"
         return not self.stopped and (tree.joined or self.misses & (self.misses - 1) == 0)
 
+    def stop(self, why: str) -> None:
+        """No path is added any more, which the caller tells."""
+        self.stopped, self.warned = why, True
+
     @property
     def useless(self) -> bool:
         """True when the program answers too few calls to be tried before each."""

@@ -436,7 +436,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
                     version = self._version(arguments, mode, run, known, reason)
         except Unreplayed as told:
             if counts and told.counts:
-                self._strike(told.effect)
+                self._strike(told.effect, known)
             return None
         except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
@@ -482,7 +482,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         if counted and not counted <= self._counters:
             self._counters |= counted  # they are inputs of the next trace
         elif run.alone and counts and not run.world.unrolls:
-            self._strike(run.effect)
+            self._strike(run.effect, known)
         return run
 
     def _is_full(self, arguments: Arguments, mode: Mode, left: Sequence[Left]) -> bool:
@@ -604,21 +604,26 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             version.entered.add(given)
             self._add_entry(key, made, version)
 
-    def _strike(self, effect: str) -> None:
-        """A function that changes state of its own is not compiled."""
+    def _strike(self, effect: str, known: Version | None) -> None:
+        """A function that changes state of its own is not compiled.
+
+        Where the version `known` has programs of other ways through it, no further way is.
+        """
         self._strikes += 1
+        told = f"{self.__name__} does more than compute: it reads or changes {effect}."
         if STATE.of_jax:  # an eager call does not take functions of JAX's
             if self._strikes == 2:
-                warn_caller(
-                    f"{self.__name__} does more than compute: it reads or changes {effect}. Each "
-                    "call is traced, and none has a program; pass what it reads instead"
-                )
+                each = "Each call is traced, and none has a program; pass what it reads instead"
+                warn_caller(f"{told} {each}")
         elif self._strikes >= 2:  # the first may have filled a cache
-            self._give_up(f"it reads or changes {effect}")
+            calls = "It runs" if known is None else "Calls that come there run"
+            if known is None:
+                self._give_up(f"it reads or changes {effect}")
+            else:
+                known.growth.stop(f"a way through it reads or changes {effect}")
             warn_caller(
-                f"{self.__name__} does more than compute: it reads or changes {effect}. "
-                "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
-                "and return what is to be kept instead"
+                f"{told} {calls} eagerly from here on, so that nothing of this is lost; pass what "
+                "it reads and return what is to be kept instead"
             )
 
     def _give_up(self, reason: str) -> None:
