@@ -6,7 +6,7 @@ not name. Errors that tracegrad raises have the user's line, and what to write t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def set_in_place(name: str, instead: str) -> Any:
     return refuse
 
 
-def delete_items(self: Any, key: Any) -> None:
+def delete_items(self: Any, key: NoReturn) -> None:
     """``del x[i]``, which no array takes."""
     raise ShapeError(f"cannot delete array elements{at_line(': write np.delete(x, i)')}")
 

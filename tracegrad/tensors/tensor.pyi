@@ -4,7 +4,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,8 @@ class Tensor:
     def __bool__(self) -> builtins.bool: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, element: Any) -> builtins.bool: ...
+    def __delitem__(self, key: NoReturn) -> None:
+        """``del x[i]``, which no array takes."""
     def __divmod__(self, other: Any) -> Any: ...
     def __dlpack__(
         self,
@@ -697,6 +699,8 @@ class Tensor:
         """`split` along the third axis."""
     @property
     def dtype(self) -> np.dtype[Any]: ...
+    @dtype.setter
+    def dtype(self, value: Any) -> None: ...
     def element_size(self) -> builtins.int:
         """The bytes of one element."""
     def eq(self, b: ArrayLike, /) -> Tensor:
@@ -1543,6 +1547,8 @@ class Tensor:
     @property
     def shape(self) -> tuple[builtins.int, ...]:
         """The shape; inside a traced function asking for it fixes the lengths."""
+    @shape.setter
+    def shape(self, value: Any) -> None: ...
     def short(self) -> Tensor:
         """In int16."""
     def sigmoid(self) -> Any:
@@ -1639,6 +1645,8 @@ class Tensor:
     @property
     def strides(self) -> tuple[builtins.int, ...]:
         """The bytes in memory from one element to the next along each axis; in no graph."""
+    @strides.setter
+    def strides(self, value: Any) -> None: ...
     def sub(self, b: ArrayLike, /) -> Tensor:
         """The differences ``a - b``.
 
