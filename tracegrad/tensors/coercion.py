@@ -93,7 +93,9 @@ def laid_out_like(before: Any, array: Any) -> Any:
         return array
     spans = [step * (n - 1) for step, n in zip(strides, before.shape, strict=True)]
     start = sum(span for span in spans if span < 0)
-    memory = np.empty(sum(map(abs, spans)) + array.itemsize, np.uint8)
+    size = sum(map(abs, spans)) + array.itemsize
+    of_type = not size % array.itemsize  # else its fields lie in those of another array
+    memory = np.empty(size // array.itemsize, array.dtype) if of_type else np.empty(size, np.uint8)
     laid = np.ndarray(array.shape, array.dtype, memory, -start, strides)
     laid[...] = plain(array)
     return laid
