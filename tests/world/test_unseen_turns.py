@@ -107,3 +107,28 @@ def test_a_loop_that_cannot_be_closed_is_not_tried_again():
     for c in (2.0, 0.2, 2.0, 0.1, 0.3, 0.4, 0.5, 0.6):
         gradient(x, c)
     assert gradient.cache_info().versions <= 3
+
+
+def test_a_place_that_is_written_in_some_turns_is_not_shown_as_text() -> None:
+    """Which variable differs between turns is told by its name, not by what it holds."""
+
+    class Loud(dict):
+        def __repr__(self) -> str:
+            raise AssertionError("nobody asked")
+
+    state = Loud(j=None)
+
+    def f(x: Any) -> Any:
+        it = 0
+        while np.max(np.abs(x)) > 0.1:
+            if it % 2 == 0:
+                state["j"] = x * 2
+            x = x - 0.1 * state["j"]
+            it += 1
+        return x.sum()
+
+    g = tg.compile(f)
+    for k in range(1, 4):
+        x = np.ones(3) * k
+        assert g(x) == f(x)
+    assert g.cache_info().versions >= 1

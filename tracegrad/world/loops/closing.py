@@ -559,8 +559,8 @@ class Closing(FirstTurns):
             head.why = {0: self.barred, 1: head.barred}.get(first) or MARKS[first]
             return False
         if now.keys() != before.keys():
-            slot = min(now.keys() ^ before.keys(), key=str)
-            head.why = f"{called(head, slot)} is not there in all turns"
+            name = min(called(head, slot) for slot in now.keys() ^ before.keys())
+            head.why = f"{name} is not there in all turns"
             return False
         return True
 
