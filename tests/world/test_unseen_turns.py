@@ -118,7 +118,7 @@ def test_a_place_that_is_written_in_some_turns_is_not_shown_as_text() -> None:
 
     state = Loud(j=None)
 
-    def f(x: Any) -> Any:
+    def f(x):
         it = 0
         while np.max(np.abs(x)) > 0.1:
             if it % 2 == 0:
