@@ -35,6 +35,7 @@ from tracegrad.ops.python_lists import collected
 def with_meeting_arms(graph: Graph) -> Graph:
     """The graph with a join around each branch whose arms all lead straight to the next turn.
 
+    It is one whose arms append to lists: others meet where they are traced, as far as that pays.
     Where a turn computes nothing before that is differentiated, it stays as it is.
     """
     block = _block(graph.block, None, False)
@@ -57,7 +58,8 @@ def _block(block: Block, loop: Loop | None, computes: bool) -> Block:
         block = block.with_nodes((*block.nodes[:-1], last))
     if loop is None or not computes or not isinstance(last, Branch):
         return block
-    if not all(_adds_in_any_order(loop, arm) for arm in last.blocks):
+    appends = any(isinstance(n, Call) and n.op is collected for n in walk([last]))
+    if not appends or not all(_adds_in_any_order(loop, arm) for arm in last.blocks):
         return block
     ends = [end for arm in last.blocks for end in _ends(arm)]
     if not last.complete or any(end is None or end.label != loop.label for end in ends):
