@@ -663,11 +663,7 @@ def replay_of_the_last_states():
     return f, memory, between
 
 
-@job(
-    lambda rng: (rng.normal(size=(3, 2)), rng.normal(size=2)),
-    argnums=(0, 1),
-    eager="a weak reference",
-)
+@job(lambda rng: (rng.normal(size=(3, 2)), rng.normal(size=2)), argnums=(0, 1))
 def layers_by_single_dispatch():
     @dataclass(frozen=True)
     class Scale:
