@@ -25,7 +25,6 @@ def ternary_value_and_grad(x, y, flag):
         x_bar = shifted_bar * 2.0
         # model.py  def ternary(x, y, flag):
         y_bar = np.zeros(y.size)
-        return value, (x_bar, y_bar)
     else:
         scale = y * 3.0
         # model.py  shifted = scale + flag
@@ -40,4 +39,4 @@ def ternary_value_and_grad(x, y, flag):
         y_bar = shifted_bar * 3.0
         # model.py  def ternary(x, y, flag):
         x_bar = np.zeros(x.size)
-        return value, (x_bar, y_bar)
+    return value, (x_bar, y_bar)
