@@ -129,7 +129,7 @@ class Run:
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
         self.world.take_back()
-        self.trace.give_back()
+        self.trace.generators.give_back()
 
 
 def run_traced(
@@ -282,9 +282,9 @@ def run_traced(
             store.value._node = None
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
-    touched = bool(stores or effects or effect or trace.drawn_from)
-    with held_still([source for source, _ in trace.drawn_from.values()]):
-        single = trace.drew_alone() and not written_by_others() and (not touched or alone())
+    touched = bool(stores or effects or effect or trace.generators.before)
+    with held_still([source for source, _ in trace.generators.before.values()]):
+        single = trace.generators.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
         mode = enabled if world.asked_mode and not wanted else None
         run = Run(
@@ -310,7 +310,7 @@ def run_traced(
 def _take_back(world: World, trace: Trace) -> None:
     """Puts state and generators back to where they were before a run, and forgets it."""
     world.take_back()
-    trace.give_back()
+    trace.generators.give_back()
     trace.unprogrammed = trace.one_by_one = None
     world.let_go()
 

@@ -21,11 +21,11 @@ from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.ops.record import OpRecord
-from tracegrad.ops.shape.creation import new
+from tracegrad.ops.shape.creation import new, tensor_of
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.runtime.concurrency import held
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.values.dispatch import apply_in
+from tracegrad.values.dispatch import HANDLERS, apply_in
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Draw:
             given = map(np.asarray, parameters)
             with held([source]):
                 if trace is not None:
-                    trace.before_draw(source)
+                    trace.generators.before_draw(source)
                 array = np.asarray(draw(*given, size=size, **dict(self.keywords)))
                 if trace is not None:
-                    trace.after_draw(source)
+                    trace.generators.after_draw(source)
             return array if array.ndim else array[()]
 
         return drawn() if STATE.draws is None else STATE.draws(drawn)
@@ -110,11 +110,25 @@ def draw(
     **keywords: Any,
 ) -> Any:
     """What a method of the generator gives, of dtype `result`: a Tensor, or where `like` lives."""
-    call = Foreign(f"draw_{method}", Draw(generator, method, tuple(keywords.items())))
+    by = Draw(generator, method, tuple(keywords.items()))
+    trace = STATE.trace
+    if trace is not None and trace.generators.are_made(by.source):
+        if not any(type(x) in HANDLERS for x in parameters):
+            return _constant(by, size, parameters)
+        trace.read("the parameters of a draw from a random generator that it makes itself")
+    call = Foreign(f"draw_{method}", by)
     attributes = {"draw": call, "size": size, "dtype": result}
     if like is not None:
         return apply_in(like, drawn, attributes, *parameters)
     return new(drawn, *parameters, **attributes)
+
+
+def _constant(by: Draw, size: tuple[Dim, ...], parameters: Sequence[Any]) -> Any:
+    """What a generator gives that each call makes anew of one seed: the same in each call."""
+    trace = STATE.trace
+    trace.generators.draws_constant()
+    numbers = [trace.sizes.fix(trace.sizes.resolve(length)) for length in size]
+    return tensor_of.call(by(tuple(numbers), *parameters))
 
 
 # -- runs that do not count ---------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.sizes import Dim
 from codegen.types import broadcast
-from tracegrad.errors import ArgumentError, DTypeError, TraceError
+from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.dtypes import get_default_dtype
 from tracegrad.ops.elementwise.ufuncs import less
@@ -27,7 +27,7 @@ from tracegrad.ops.shape.selection import take
 from tracegrad.random.key_generator import KeyGenerator as KeyGenerator
 from tracegrad.runtime.missing_names import missing_names_of
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.values.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 
 
 class Generator:
@@ -51,7 +51,10 @@ class Generator:
     """
 
     def __init__(self, seed: Any = None) -> None:
+        seed = _number_read(seed)
         self._numpy = np.random.default_rng(seed)
+        if STATE.trace is not None and seed is not None:
+            STATE.trace.makes_generator(seed, self._numpy.bit_generator)
 
     def __repr__(self) -> str:
         return f"tracegrad.random.Generator({self._numpy!r})"
@@ -59,16 +62,25 @@ class Generator:
     @property
     def state(self) -> dict[str, Any]:
         """Where the generator stands; assigning it brings the generator back there."""
-        found: dict[str, Any] = self._numpy.bit_generator.state  # type: ignore[assignment]
+        source = self._numpy.bit_generator
+        if STATE.trace is not None and not STATE.trace.generators.are_made(source):
+            STATE.trace.read("the state of a random generator")
+        found: dict[str, Any] = source.state  # type: ignore[assignment]
         return found
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        if STATE.trace is not None:
-            raise TraceError(
-                "a compiled function cannot set the state of a generator: do it before"
-            )
-        self._numpy.bit_generator.state = state
+        source, trace = self._numpy.bit_generator, STATE.trace
+        if trace is None:
+            source.state = state
+        elif trace.generators.are_made(source):
+            trace.generators.draws_constant()
+            source.state = state
+        else:
+            trace.read("the state of a random generator, which it sets,")
+            trace.generators.before_draw(source)
+            source.state = state
+            trace.generators.after_draw(source)
 
     # -- evenly spread ------------------------------------------------------------------------
 
@@ -195,6 +207,13 @@ class _Sized:
 
     def choice(self, n: Any, p: Any = None, *, size: Any, **how: Any) -> Any:
         return self.generator.choice(int(n), size, p=p, **how)
+
+
+def _number_read(seed: Any) -> Any:
+    """A seed with Python's numbers for Tensors, which NumPy takes: a look at each."""
+    if type(seed) in HANDLERS:
+        return seed.tolist()
+    return [_number_read(x) for x in seed] if isinstance(seed, list | tuple) else seed
 
 
 process_generator = Generator()

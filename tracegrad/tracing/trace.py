@@ -46,6 +46,7 @@ from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
+from tracegrad.tracing.random_sources import RandomSources
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place, Unprogrammed
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
@@ -74,11 +75,6 @@ COUNTED = "keep the length and write np.where(mask, x, 0)"
 OPAQUE = "write it as operations on arrays, or call it outside JAX"
 RAISING = 'call it once outside JAX, with backend="jax": inside JAX that program is used then'
 DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
-
-
-def same_state(a: Any, b: Any) -> bool:
-    """Whether a generator of bits stands where it stood."""
-    return repr(a) == repr(b)
 
 
 def _content(array: np.ndarray) -> tuple[Any, ...]:
@@ -139,7 +135,7 @@ class Trace:
         self.finished = False
         self.computing = 0.0  # seconds that the operations themselves took
         self.unrolled_because = ""  # why loops were, whatever their turns do, and what to write
-        self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
+        self.generators = RandomSources()
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
         self.wanted: list[Value] = []  # inputs that are differentiated
@@ -153,8 +149,6 @@ class Trace:
         self.shown: set[Value] = set()  # Tensors for the function's caller too
         self.filled: list[Any] = []  # Tensors that took the place of the function's own arrays
         self.errors = np.geterr()  # what NumPy does about floating-point errors
-        self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
-        self.disturbed = False  # another thread drew from one of them meanwhile
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
         self.choices: Any = None  # of outcomes, in a run on samples that takes one of all ways
         self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
@@ -390,29 +384,11 @@ class Trace:
             self.unseen = self.unseen or f"{name}, an array that it changes after using it"
         return same
 
-    def before_draw(self, source: Any) -> None:
-        """The function is about to draw from a generator."""
-        now = source.state
-        self.drawn_from.setdefault(id(source), (source, now))
-        if not same_state(now, self.drawn_to.get(id(source), now)):
-            self.disturbed = True
-
-    def after_draw(self, source: Any) -> None:
-        """It has drawn."""
-        self.drawn_to[id(source)] = source.state
-
-    def drew_alone(self) -> bool:
-        """Whether the generators stand where this trace left them."""
-        left = (
-            same_state(source.state, self.drawn_to.get(key))
-            for key, (source, _) in self.drawn_from.items()
-        )
-        return not self.disturbed and all(left)
-
-    def give_back(self) -> None:
-        """What the run drew will be drawn again, by the program."""
-        for source, state in self.drawn_from.values():
-            source.state = state
+    def makes_generator(self, seed: Any, source: Any) -> None:
+        """The function has made a random generator of a seed, or of a generator of bits."""
+        has_state = isinstance(seed, np.random.BitGenerator | np.random.Generator)
+        if not (has_state and self.world is not None and self.world.is_outside(seed)):
+            self.generators.makes(source)
 
     # -- what happens ---------------------------------------------------------------------------
 
@@ -619,7 +595,7 @@ class Trace:
 
         Calls that find other numbers there are traced again, so it is a constant of this run.
         """
-        if self.world is None or self.drawn_from:
+        if self.world is None or self.generators.before:
             return False
         holders = {captured: holder for holder, captured in self.captured.values()}
         waiting, seen, found = [value], set[Value](), []

@@ -130,7 +130,7 @@ class Outcome(StandIns):
     @property
     def has_acted(self) -> bool:
         """Whether the run has done anything outside that `take_back` undoes."""
-        return any(self.marks) or bool(self._drawn_from or self.trace.drawn_from)
+        return any(self.marks) or bool(self._drawn_from or self.trace.generators.before)
 
     def calls_natively(self, thing: Any, name: str) -> None:
         refuse_written(thing, name, self.written_over())
