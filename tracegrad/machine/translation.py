@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from dis import get_instructions
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -26,13 +27,13 @@ REFUSED_NAMES = {
     "f_back": LOOKS_AT_FRAMES,
     "_current_frames": LOOKS_AT_FRAMES,
     "currentframe": LOOKS_AT_FRAMES,
-    "exec": RUNS_TEXT,
-    "eval": RUNS_TEXT,
-    "breakpoint": DEBUGS,
     "set_trace": DEBUGS,
     "settrace": DEBUGS,
     "setprofile": DEBUGS,
 }
+REFUSED_BUILTINS = {"exec": RUNS_TEXT, "eval": RUNS_TEXT, "breakpoint": DEBUGS}
+"""The same of builtins: methods and attributes may have these names and do something else."""
+_READING_NAMES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
 class Program:
@@ -158,8 +159,12 @@ def refusal_by_names(code: CodeType) -> str:
     name = code.co_qualname
     if code.co_flags & ASYNC:
         return f"{name} is asynchronous"
+    refused = REFUSED_NAMES
+    if not REFUSED_BUILTINS.keys().isdisjoint(code.co_names):
+        read = [x.argval for x in get_instructions(code) if x.opname in _READING_NAMES]
+        refused = {**refused, **{n: REFUSED_BUILTINS[n] for n in read if n in REFUSED_BUILTINS}}
     for used in code.co_names:
-        reason = REFUSED_NAMES.get(used)
+        reason = refused.get(used)
         if reason is not None:
             return f"{name} names {used!r}, which {reason}"
     names = code.co_names

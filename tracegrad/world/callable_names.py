@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import (
     BuiltinFunctionType,
+    CodeType,
     FunctionType,
     MethodType,
 )
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.machine import refusal
 from tracegrad.world import native_tables
 from tracegrad.world.guards import PLAIN
 
@@ -27,6 +29,14 @@ def name_of_callable(callee: Any) -> str:
     name = getattr(callee, "__name__", None) or type(callee).__name__
     module = module_of(callee)
     return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def run_natively(callee: Any) -> str:
+    """What a run reads or changes by a call that it knows nothing of, and why nothing is known."""
+    function = callee if hasattr(callee, "__code__") else getattr(type(callee), "__call__", None)
+    code = getattr(function, "__code__", None)
+    because = refusal(code) if type(code) is CodeType else ""
+    return f"{name_of_callable(callee)}()" + (f" ({because})" if because else "")
 
 
 def name_of_class(x: Any) -> str:

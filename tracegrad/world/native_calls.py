@@ -33,6 +33,7 @@ from tracegrad.world.callable_names import (
     module_of,
     name_of_callable,
     read_by_c,
+    run_natively,
     text_of_key,
 )
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
@@ -124,7 +125,7 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
         rest = _plain(world, operands[1:])
         return callee(operands[0], *rest, **_plain_keywords(world, keywords))
     if of.partition(".")[0] not in native_tables.PURE_MODULES or _is_impure(callee):
-        world.effect(f"{name_of_callable(callee)}()")
+        world.effect(run_natively(callee))
         world.runs_unseen(callee, (*operands, *keywords.values()))
         if native_tables.is_unknown(callee):
             operands, keywords = world.given_away(callee, operands, keywords)
