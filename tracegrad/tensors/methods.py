@@ -108,6 +108,8 @@ def _method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _rounded(self: Any, ndigits: Any = None) -> Any:
     """``round(x)``: of a number, without digits, an int of Python's; of Python's own such a one."""
+    if ndigits is not None and type(self._array) is int and is_array_to_function(self):
+        return round(int(self), ndigits)
     if ndigits is not None and is_number(self._array):
         return as_python_number(ew.round(self, ndigits))
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)

@@ -16,7 +16,7 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import MethodDescriptorType, WrapperDescriptorType
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -244,7 +244,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     if type(callee) is MethodDescriptorType and callee.__objclass__ in _OF_NUMPY:
         return _method_of_array(callee, operands, keywords)
     if type(callee) is WrapperDescriptorType:
-        return _operator_of_type(callee, operands, keywords)
+        own = _operator_of_type(callee, operands, keywords)
+        return own if own is not None else _of_numbers(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_table.is_of_scipy(callee):
@@ -260,12 +261,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return lambda: vectorized(callee)(*operands, **keywords)
     if callee is np.ndenumerate and [type(x) for x in operands] == [Tensor]:
         return lambda: ((at, operands[0][at]) for at in np.ndindex(operands[0].shape))
-    if _reads_types(callee):
-        given = tuple(map(with_numbers, operands))
-        named = {name: with_numbers(x) for name, x in keywords.items()}
-        if any(map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))):
-            return lambda: callee(*given, **named)
-    return None
+    return _of_numbers(callee, operands, keywords)
 
 
 _OF_NUMPY = (np.ndarray, np.generic)
@@ -373,6 +369,24 @@ def _reads_types(callee: Any) -> bool:
     """Whether a function in C takes Python's numbers alone, and no object that acts as one."""
     module = getattr(callee, "__module__", None) or type(callee).__module__
     return type(module) is str and module in native_tables.READS_TYPES
+
+
+def _of_numbers(
+    callee: Any, operands: Operands, keywords: Keywords
+) -> Callable[[], Any] | None:
+    """A function that takes Python's numbers alone, of them; None where it is given no others."""
+    if not (_reads_types(callee) or getattr(callee, "__objclass__", None) in _NUMBERS):
+        return None
+    numbers = _numbers_for(operands, keywords)
+    return None if numbers is None else lambda: callee(*numbers[0], **numbers[1])
+
+
+def _numbers_for(operands: Operands, keywords: Keywords) -> tuple[Operands, Keywords] | None:
+    """Operands with Python's numbers for Tensors that stand for such; None where there are none."""
+    given = tuple(map(with_numbers, operands))
+    named = {name: with_numbers(x) for name, x in keywords.items()}
+    found = map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))
+    return (given, named) if any(found) else None
 
 
 def with_numbers(x: Any) -> Any:
@@ -495,6 +509,59 @@ def _is_ours(error: BaseException | None) -> bool:
     )
 
 
+def with_numbers_it_takes(callee: Any, operands: Operands, keywords: Keywords) -> Any:
+    """Calls C code; what refuses a Tensor that stands for a number of Python's gets the number.
+
+    NumPy's random functions take such a Tensor for an array: they get ints at once.
+    """
+    if is_of_random(callee):
+        seeds = getattr(callee, "__name__", "") in native_tables.SEEDED
+        named = {name: with_ints(x, seeds) for name, x in keywords.items()}
+        return callee(*[with_ints(x, seeds) for x in operands], **named)
+    try:
+        return callee(*operands, **keywords)
+    except TypeError:
+        numbers = _numbers_for(operands, keywords) if _is_in_c(callee) else None
+        once = [type(x) in native_tables.ITERATORS or callable(x) for x in operands]
+        if numbers is None or any(once):
+            raise
+        return callee(*numbers[0], **numbers[1])
+
+
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
+
+
+def _is_in_c(callee: Any) -> bool:
+    """Whether it is a function, or a type, of Python's own in C."""
+    known = isinstance(callee, _IN_C) or id(callee) in native_tables.PURE_TYPES
+    module = getattr(callee, "__module__", None) or "builtins"
+    return known and module.partition(".")[0] not in native_tables.LIBRARY
+
+
+def is_of_random(callee: Any) -> bool:
+    """Whether it is a function, a type or a bound method of ``np.random``."""
+    if isinstance(getattr(callee, "__self__", None), native_tables.GENERATORS):
+        return True
+    of = getattr(callee, "__objclass__", None) or callee
+    return str(getattr(of, "__module__", None)).startswith("numpy.random")
+
+
+def with_ints(x: Any, seeds: bool) -> Any:
+    """A nested sequence with ints for Tensors that are whole numbers: a look at each.
+
+    One that `seeds` a generator has them for arrays, too.
+    """
+    if type(x) is Tensor and x.dtype.kind in "iu" and not x.ndim:
+        number = int(x)
+        return number if issubclass(x.__class__, int) else x.dtype.type(number)
+    if type(x) is Tensor and x.dtype.kind in "iu" and seeds:
+        return np.array(x.tolist(), x.dtype)
+    if type(x) in (list, tuple):
+        found = type(x)(with_ints(item, seeds) for item in x)
+        return found if any(map(operator.is_not, found, x)) else x
+    return x
+
+
 def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keywords) -> Any:
     """Runs C code; SciPy's, whose callback gave a traced value, is refused by name.
 
@@ -503,7 +570,7 @@ def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keyword
     try:
         if "jax" in sys.modules and jax_table.is_public(callee):
             return jax_table.run(callee, operands, keywords)
-        return callee(*operands, **keywords)
+        return with_numbers_it_takes(callee, operands, keywords)
     except Exception as error:
         of_scipy = "scipy" in sys.modules and scipy_table.is_of_scipy(callee)
         if of_scipy and scipy_table.refuses_callback(error):

@@ -41,7 +41,12 @@ from tracegrad.world.container_changes import CHANGING
 from tracegrad.world.generic_functions import choose, chooses
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.held_functions import enter_held
-from tracegrad.world.interception import holds_tensors, instead, stacked
+from tracegrad.world.interception import (
+    holds_tensors,
+    instead,
+    stacked,
+    with_numbers_it_takes,
+)
 from tracegrad.world.jax_table import is_public
 from tracegrad.world.jax_tree_calls import function_under_a_name, tree_function
 from tracegrad.world.lru_caches import ask
@@ -131,7 +136,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
             operands, keywords = world.given_away(callee, operands, keywords)
         return callee(*operands, **keywords)
     operands, keywords = _called_back(world, operands, keywords)
-    return callee(*_plain(world, operands), **_plain_keywords(world, keywords))
+    plain = tuple(_plain(world, operands))
+    return with_numbers_it_takes(callee, plain, _plain_keywords(world, keywords))
 
 
 RULES[CALL] = call
@@ -206,7 +212,8 @@ def _make(
             world.effect(f"{cls.__name__}()")
     given = operands if cls in _KEEPING else _plain(world, operands)
     world.may_end(cls)
-    made = (maker or cls)(*given, **_plain_keywords(world, keywords))
+    named = _plain_keywords(world, keywords)
+    made = with_numbers_it_takes(maker or cls, tuple(given), named)
     if issubclass(cls, type) and isinstance(made, type):
         world.makes(made)
     return with_plain_keys(world, made)
@@ -263,7 +270,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
             world.runs_unseen(method, (*operands, *keywords.values()))
         if type(x) in native_tables.ITERATORS:
             return method(*operands, **keywords)
-        return method(*_plain(world, operands), **_plain_keywords(world, keywords))
+        named = _plain_keywords(world, keywords)
+        return with_numbers_it_takes(method, tuple(_plain(world, operands)), named)
     if type(x) in native_tables.CONTAINERS or type(x) in native_tables.ATOMS or type(x) in PLAIN:
         return method(*_plain(world, operands), **_plain_keywords(world, keywords))
     if type(x) is tuple or isinstance(x, np.generic | np.dtype | type):
