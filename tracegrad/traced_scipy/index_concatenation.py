@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.ops.arguments import as_array
 from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.type_info import result_type
@@ -29,7 +30,7 @@ def joined(theirs: Any, key: Any) -> Any:
         shape = np.shape(part)
         size = int(np.prod(shape))
         places.append(np.arange(start, start + size).reshape(shape)[()])
-        pool.append(tg.reshape(part, (-1,)))
+        pool.append(part.reshape(-1))
         yields = (is_number(item) or isinstance(item, Tensor)) and is_weak(item)
         typed.append(np.zeros((), dtype_of(item)).item() if yields else part)
         start += size
@@ -39,5 +40,6 @@ def joined(theirs: Any, key: Any) -> Any:
 
 def _array(item: Any) -> Any:
     if isinstance(item, slice):
-        return tg.asarray(np.r_[item])
-    return item if isinstance(item, Tensor) else tg.asarray(item)
+        return np.r_[item]
+    found = as_array(item)
+    return found if isinstance(found, Tensor) else np.asarray(found)

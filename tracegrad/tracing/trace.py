@@ -39,6 +39,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.ops.python_lists import symbols_of_lengths
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
+from tracegrad.ops.shape.creation import array_of
 from tracegrad.ops.type_rules import OF_PYTHON, ON_BOOLS
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
@@ -466,7 +467,7 @@ class Trace:
             self.notes_exception(f"an exception in {op.name}")
             raise
         self._watch_errors()
-        if not self._from_stand_ins([like, *operands]):
+        if op is not array_of and not self._from_stand_ins([like, *operands]):
             self.shown.update(values)
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
