@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -73,3 +74,65 @@ def test_an_array_by_a_list_is_an_array(name: str, monkeypatch: pytest.MonkeyPat
     assert stored(use, tg.value_and_grad) == expected
     monkeypatch.setattr(tg.config, "compile", False)
     assert stored(use, tg.value_and_grad) == expected
+
+
+OWN: dict[str, Callable[[Any, Any], Any]] = {
+    "zeros": lambda s, x: tg.zeros(3),
+    "zeros and an array": lambda s, x: tg.zeros(3) + x,
+    "a range times an array": lambda s, x: tg.arange(3) * x,
+    "numbers": lambda s, x: tg.tensor([1.0, 2.0]),
+    "a number": lambda s, x: tg.tensor(3) * x[0],
+    "a Tensor by its class": lambda s, x: tg.Tensor([1.0, 2.0]),
+    "numbers as they are": lambda s, x: tg.as_tensor([1.0, 2.0]),
+    "an array that was made": lambda s, x: tg.from_numpy(np.ones(2)),
+    "a copy of an array": lambda s, x: tg.tensor(s.matrix),
+    "without history": lambda s, x: tg.ones(3).detach(),
+    "one element": lambda s, x: tg.zeros(3)[0],
+    "by NumPy": lambda s, x: np.exp(tg.ones(3)) * x,
+    "by NumPy, a number": lambda s, x: np.sum(tg.ones(3)),
+    "chosen": lambda s, x: np.where(x > 0, tg.zeros(3), x),
+    "joined": lambda s, x: np.concatenate([x, tg.zeros(2)]),
+    "a draw": lambda s, x: s.rng.normal(size=3),
+    "one draw": lambda s, x: s.rng.normal(),
+    "a draw and an array": lambda s, x: x * s.rng.normal(size=3),
+    "a draw of a seed": lambda s, x: tg.random.Generator(1).normal(size=2),
+    "a draw of the process": lambda s, x: tg.randn(3).sum(),
+    "a permutation": lambda s, x: s.rng.permutation(3),
+    "read as numbers": lambda s, x: tg.ones(3).tolist(),
+    "read as an array": lambda s, x: tg.zeros(3).numpy(),
+    "an array": lambda s, x: x + 1,
+}
+
+
+def kinds_left(
+    use: Callable[[Any, Any], Any], transform: Callable[..., Any], eager: bool = False
+) -> list[Any]:
+    """Types of what three calls leave at a place, in a list, and at a place where they read it."""
+    s = SimpleNamespace(matrix=np.ones((2, 3)), rng=tg.random.Generator(7), log=[], x=np.zeros(3))
+
+    def function(x: Any) -> Any:
+        if eager:
+            time.time()
+        s.found = use(s, x)
+        s.log.append(s.found)
+        s.x = s.x * 0.9 + np.sum(s.found)
+        return x.sum()
+
+    called, found = transform(function), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for k in range(3):
+            called(np.array([1.0, 2.0, 4.0]) + k)
+            found.append([kinds(s.found), kinds(s.log), kinds(s.x)])
+    return found
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_tensors_of_the_function_are_tensors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    use = OWN[name]
+    expected = kinds_left(use, lambda function: function)
+    for transform in (tg.compile, tg.value_and_grad, tg.grad):
+        assert kinds_left(use, transform) == expected
+        assert kinds_left(use, transform, eager=True) == expected
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert kinds_left(use, tg.value_and_grad) == expected

@@ -30,13 +30,18 @@ def is_array_to_function(x: Any) -> bool:
     if trace is not None:
         return bool(x._is_traced) and trace.stands(x._traced[1])
     if STATE.standing:
-        return not is_own_leaf(x)
+        return not (is_own_leaf(x) or is_own(x))
     return STATE.arrays is not None and id(x) in STATE.arrays
 
 
 def is_own_leaf(x: Any) -> bool:
     """Whether the function which runs has made a Tensor itself, to differentiate by it."""
     return STATE.own_leaves is not None and STATE.own_leaves.get(id(x)) is x
+
+
+def is_own(x: Any) -> bool:
+    """Whether the function which runs, without a trace, has made a Tensor itself."""
+    return STATE.own is not None and id(x) in STATE.own
 
 
 def behaves_as_array(x: Any) -> bool:
@@ -70,10 +75,23 @@ def note_arrays(tensors: Iterable[Any]) -> None:
 
 
 def note_results(operands: Sequence[Any], results: Sequence[Any]) -> None:
-    """What is computed of Tensors that all stand for arrays is such as well."""
+    """What is computed of Tensors that all stand for arrays is such as well, and nothing else."""
     of, arrays = [x for x in operands if hasattr(x, "_traced")], STATE.arrays or {}
     if of and all(id(x) in arrays for x in of):
         note_arrays(results)
+    if not of or any(map(is_own, of)):
+        note_own(results)
+
+
+def note_own(tensors: Sequence[Any]) -> None:
+    """Tensors that the function which runs has made, where its others stand for arrays."""
+    own = STATE.own
+    if own is None or STATE.trace is not None or not STATE.standing:
+        return
+    for tensor in tensors:
+        own[id(tensor)] = weakref.ref(tensor, partial(_forget, own, id(tensor)))
+    if not STATE.special:
+        STATE.update(own=own)
 
 
 def _forget(arrays: dict[int, Any], key: int, _: Any) -> None:

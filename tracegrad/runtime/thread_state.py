@@ -63,6 +63,9 @@ class State(threading.local):
     ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""
     arrays: dict[int, Any] | None = None
     """Where it was called with Tensors: those that stand for arrays all the same, by id."""
+    own: dict[int, Any] | None = None
+    """Where it was called with arrays and the machine executes it: Tensors that it made itself, and
+    what is computed of them, by id. They stand for no array."""
     rewritten: bool = False
     """Arrays from outside hold recorded values for the function that runs: programs, which read the
     arrays themselves, are not for what it calls."""
@@ -88,6 +91,7 @@ class State(threading.local):
             or self.anomaly
             or self.losing
             or self.arrays is not None
+            or bool(self.own)
             or self.apart is not None
         )
         aside = bool(

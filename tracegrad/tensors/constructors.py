@@ -11,6 +11,8 @@ from tracegrad.ops.arguments import holds_tensors, stacked
 from tracegrad.ops.dtypes import get_default_dtype
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape.creation import dtype_name, tensor_of
+from tracegrad.runtime.array_manners import note_results
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for
 from tracegrad.tensors.devices import device_array_of
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -31,8 +33,10 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: An
     """
     if isinstance(data, Tensor) and data._is_traced:
         made = data._as_constant().to(dtype=dtype)
+        STATE.trace.shown.add(made._traced[1])
     else:
         made = wrap(array_for(data, dtype))
+        note_results((), (made,))
     if requires_grad and dtype is None and made.dtype.kind in "biu":
         made = made.to(dtype=get_default_dtype())
     if device is not None:
@@ -56,7 +60,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> shared
     tensor([1., 0.])
     """
-    made = data if isinstance(data, Tensor) else wrap(shared_array_for(data, dtype))
+    made = data if isinstance(data, Tensor) else _noted(wrap(shared_array_for(data, dtype)), data)
     return made.to(dtype=dtype, device=device)
 
 
@@ -90,8 +94,16 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     if isinstance(data, np.ma.MaskedArray):
         refuse_subclass(data, "the data")
     own = copy or isinstance(data, list | tuple | complex | float | int)
-    made = Tensor(np.asarray(data, dtype=dtype), copy=bool(own))
+    made = _noted(Tensor(np.asarray(data, dtype=dtype), copy=bool(own)), data)
     return made if device is None else made.to(device=device)
+
+
+def _noted(made: Tensor, data: Any) -> Tensor:
+    """A Tensor that a function makes of data: it stands for an array from outside, or for none."""
+    world = None if STATE.machine is None else STATE.machine.world
+    if type(data) is not np.ndarray or (world is not None and world.has_made(data)):
+        note_results((), (made,))
+    return made
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

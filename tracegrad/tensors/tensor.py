@@ -140,10 +140,10 @@ class Tensor:
         if dtype is None and array.dtype.kind in "biu" and not hasattr(data, "dtype"):
             array = array.astype(get_default_dtype())
         self._array = array
-        self._node = None
-        self._hooks = None
+        self._node = self._hooks = self._grad = self._view = self._views = None
         self._traced = traced
-        self._grad = self._view = self._views = None
+        if not isinstance(data, np.ndarray):
+            note_results((), (self,))
         if requires_grad:
             self.requires_grad = True
 
@@ -551,10 +551,8 @@ def wrap(array: Any, traced: Any = None) -> Tensor:
     """A Tensor around an array or number, which is not copied."""
     tensor: Tensor = Tensor.__new__(Tensor)
     tensor._array = array
-    tensor._node = None
-    tensor._hooks = None
+    tensor._node = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
     tensor._traced = traced
-    tensor._grad = tensor._view = tensor._views = None
     return tensor
 
 
@@ -564,6 +562,7 @@ def sharing(tensor: Tensor) -> Tensor:
         tensor._array = with_memory(tensor._array)
     other = wrap(tensor._array, tensor._traced)
     register((other,), tensor, TABLE["stop_gradient"], (), {})
+    note_results((tensor,), (other,))
     return other
 
 
@@ -645,7 +644,7 @@ def apply_to_tensors(
                 break
     if special and STATE.losing:
         STATE.watch.used((*operands, *attributes.values()), tensors, op)
-    if special and STATE.arrays is not None:
+    if STATE.own is not None or STATE.arrays is not None:
         note_results((like, *operands), tensors)
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 

@@ -43,6 +43,7 @@ class Answers(StandIns):
     def __init__(self) -> None:
         super().__init__()
         self.outside = OutsideWrites()
+        self.own: dict[int, Any] = {}  # Tensors that the function itself made
 
     def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         copies: Copies = {}
@@ -94,7 +95,9 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        return x.detach() if tensor and x.requires_grad else x if tensor else bare(x)
+        if not (tensor or id(x) in self.own):
+            return bare(x)
+        return x.detach() if x.requires_grad else x
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)
@@ -306,6 +309,7 @@ def interpreted() -> Iterator[None]:
         arrays=None,
         rewritten=False,
         own_leaves=world.own_leaves,
+        own=world.own,
     )
     try:
         yield
