@@ -83,3 +83,25 @@ def test_objects_of_classes(f):
                 assert np.array_equal(compiled(X + turn), f(one, X + turn))
                 assert repr({**vars(other), "value": 0}) == repr({**vars(one), "value": 0})
     assert compiled.cache_info().hits
+
+
+class Strategy(enum.Enum):
+    TWICE = 1
+    MORE = 2
+
+    def __call__(self, x):
+        match self:
+            case Strategy.TWICE:
+                return x * 2
+            case _:
+                return x + 1 if self == Strategy.MORE else x
+
+
+def test_an_enum_that_is_called_is_compared():
+    held = State(strategy=Strategy.TWICE)
+    function = tg.grad(lambda x: (held.strategy(x) * x).sum())
+    x = np.array([1.0, 2.0])
+    for strategy, expected in ((Strategy.TWICE, 4 * x), (Strategy.MORE, 2 * x + 1)) * 2:
+        held.strategy = strategy
+        np.testing.assert_array_equal(function(x), expected)
+    assert function.cache_info()[:4] == (2, 2, 2, 2)

@@ -1,4 +1,4 @@
-"""An int that a function counts, given to C code that takes Python's ints alone: it is looked at."""
+"""Ints that a function counts, given to C code that takes Python's ints alone: a look at each."""
 
 from __future__ import annotations
 

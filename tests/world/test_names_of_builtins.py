@@ -1,4 +1,4 @@
-"""Methods and attributes that have the name of a builtin which runs code, or stops in a debugger."""
+"""Methods and attributes with the name of a builtin that runs code, or stops in a debugger."""
 
 from __future__ import annotations
 

@@ -224,9 +224,7 @@ def test_seeds_are_looked_at() -> None:
 
 def test_programs_for_jax_have_the_numbers() -> None:
     pytest.importorskip("jax")
-    function = tg.grad(
-        lambda x: (x * tg.random.Generator(2).normal(size=3)).sum(), backend="jax"
-    )
+    function = tg.grad(lambda x: (x * tg.random.Generator(2).normal(size=3)).sum(), backend="jax")
     for _ in range(3):
         np.testing.assert_allclose(
             function(np.ones(3)), np.random.default_rng(2).normal(size=3), rtol=1e-6

@@ -284,7 +284,8 @@ def run_traced(
         effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effects or effect or trace.generators.before)
     with held_still([source for source, _ in trace.generators.before.values()]):
-        single = trace.generators.drew_alone() and not written_by_others() and (not touched or alone())
+        undisturbed = trace.generators.drew_alone() and not written_by_others()
+        single = undisturbed and (not touched or alone())
         seconds = perf_counter() - began
         mode = enabled if world.asked_mode and not wanted else None
         run = Run(

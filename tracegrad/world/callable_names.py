@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import (
     BuiltinFunctionType,
-    CodeType,
     FunctionType,
     MethodType,
 )
@@ -33,9 +32,9 @@ def name_of_callable(callee: Any) -> str:
 
 def run_natively(callee: Any) -> str:
     """What a run reads or changes by a call that it knows nothing of, and why nothing is known."""
-    function = callee if hasattr(callee, "__code__") else getattr(type(callee), "__call__", None)
-    code = getattr(function, "__code__", None)
-    because = refusal(code) if type(code) is CodeType else ""
+    holds = [callee, *(vars(cls).get("__call__") for cls in type(callee).__mro__)]
+    code = next((x.__code__ for x in holds if isinstance(x, FunctionType | MethodType)), None)
+    because = "" if code is None else refusal(code)
     return f"{name_of_callable(callee)}()" + (f" ({because})" if because else "")
 
 

@@ -244,8 +244,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     if type(callee) is MethodDescriptorType and callee.__objclass__ in _OF_NUMPY:
         return _method_of_array(callee, operands, keywords)
     if type(callee) is WrapperDescriptorType:
-        own = _operator_of_type(callee, operands, keywords)
-        return own if own is not None else _of_numbers(callee, operands, keywords)
+        found = _operator_of_type(callee, operands, keywords)
+        return found or _of_numbers(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_table.is_of_scipy(callee):
@@ -371,9 +371,7 @@ def _reads_types(callee: Any) -> bool:
     return type(module) is str and module in native_tables.READS_TYPES
 
 
-def _of_numbers(
-    callee: Any, operands: Operands, keywords: Keywords
-) -> Callable[[], Any] | None:
+def _of_numbers(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """A function that takes Python's numbers alone, of them; None where it is given no others."""
     if not (_reads_types(callee) or getattr(callee, "__objclass__", None) in _NUMBERS):
         return None

@@ -78,7 +78,8 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
             own = of_sparse(operation, operands)
             if own is not None:
                 return own()
-            operands = tuple([_operand(world, x, operands) for x in operands])
+            with world.calls_of(native_tables.SPECIAL_TO_OPERATORS):
+                operands = tuple([_operand(world, x, operands) for x in operands])
             if id(operation) in native_tables.COMPARISONS:
                 operands = compared(world, operands)
             break

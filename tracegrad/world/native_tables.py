@@ -93,6 +93,8 @@ _SPECIAL = (
 )
 SPECIAL = frozenset({"keys", *(f"__{name}__" for name in _SPECIAL.split())})
 """Methods that C code may call of an object in Python that it is given."""
+SPECIAL_TO_OPERATORS = SPECIAL - {"__call__"}
+"""The same of operators, which call no object that they are given."""
 SPECIAL_TO_OWN = SPECIAL - {"__call__", "__repr__", "__str__", "__format__"}
 """The same of tracegrad's own functions: the machine executes what they call of the user's."""
 
