@@ -101,7 +101,17 @@ OWN: dict[str, Callable[[Any, Any], Any]] = {
     "read as numbers": lambda s, x: tg.ones(3).tolist(),
     "read as an array": lambda s, x: tg.zeros(3).numpy(),
     "an array": lambda s, x: x + 1,
+    "an array that is filled": lambda s, x: filled(x),
+    "computed from an array that is filled": lambda s, x: filled(x)[0] ** 2,
 }
+
+
+def filled(x: Any) -> Any:
+    """An array of the function's own, for which a Tensor stands from the first write on."""
+    y = np.zeros(3)
+    y[0] = x[0]
+    y[1:] = x[1:] * 2
+    return y
 
 
 def kinds_left(

@@ -67,6 +67,11 @@ def is_memory(x: Any) -> bool:
 
 def note_arrays(tensors: Iterable[Any]) -> None:
     """Tensors that stand for arrays from here on, in a run that is not traced."""
+    if STATE.standing:  # as all do but the function's own
+        own = STATE.own or {}
+        for tensor in tensors:
+            own.pop(id(tensor), None)
+        return
     arrays: dict[int, Any] = {} if STATE.arrays is None else STATE.arrays
     if STATE.arrays is None:
         STATE.update(arrays=arrays)

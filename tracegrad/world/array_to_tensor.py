@@ -226,7 +226,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
     if STATE.trace is not None:
         STATE.trace.filled += tensors.values()
-    elif not STATE.standing:
+    else:
         note_arrays(tensors.values())
     renewed: dict[int, Any] = {**tensors}
     for x in {id(x): x for x in (*family, *world.written())}.values():

@@ -78,8 +78,7 @@ class OutsideWrites:
         family = {id(x): x for x in inside if x is root or may_look_at(x, root)}
         puts = iterators_over(holders, set(family))
         tensor = wrap(with_memory(root.copy(order="K")))
-        if not STATE.standing:
-            note_arrays([tensor])
+        note_arrays([tensor])
         self._tensors[id(root)] = root, tensor
         self._note(tensor, root)
         STATE.update(rewritten=True)
@@ -115,8 +114,7 @@ class OutsideWrites:
         if x is root:
             return tensor
         view = way_to(root, x)(tensor)
-        if not STATE.standing:
-            note_arrays([view])
+        note_arrays([view])
         self._note(view, x)
         return view
 
