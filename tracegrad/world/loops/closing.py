@@ -81,7 +81,7 @@ class Closing(FirstTurns):
         if self._moves(head):
             head.why = MOVED
             return False
-        changed, head.shared = {}, {}
+        changed, head.shared = {}, set()
         for slot, leaf in now.items():
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
@@ -94,7 +94,7 @@ class Closing(FirstTurns):
                 if self._write(head) or leaf.value in self.lists.stand_ins:
                     head.why = f"others have the array too that {called(head, slot)} becomes"
                     return False
-                head.shared[slot] = leaf.holder
+                head.shared.add(slot)
             changed[slot] = leaf
         if head.follows is not None and self.lists.grow(head):
             return False
@@ -157,6 +157,8 @@ class Closing(FirstTurns):
         head.open = True
         if not self.lists.open(head):
             head.why = "a list is not appended one array of one shape in each turn"
+            for slot, leaf in changed.items():  # which lists may have, too
+                self._put(frame, slot, leaf.holder)
             return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
         head.noted, head.idle = len(self.changed), len(self.counted.idle)
@@ -238,7 +240,9 @@ class Closing(FirstTurns):
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
-        if (head.whole and is_memory(x)) or (type(x) is Tensor and is_linked(x)):
+        memory = is_memory(x) or isinstance(x, np.ndarray)
+        others = slot in head.shared or (head.whole and memory)
+        if others or (type(x) is Tensor and is_linked(x)):
             self._freeze(head, x, value, argument)
         array = x._array if type(x) is Tensor else x
         number = value.type == WIDE and not isinstance(array, np.ndarray)
@@ -355,9 +359,6 @@ class Closing(FirstTurns):
         cycle.ways.append(Way(body, arguments))
         head.cycle, self.walk.heads[cycle] = cycle, head
         self.closed.append(head)
-        for slot, x in head.shared.items():  # whoever has it: nobody writes to it
-            value = head.parameters[slot]
-            self._freeze(head, x, value, head.arguments[value])
         self._forget(body)
         return cycle
 

@@ -9,7 +9,7 @@ anything else with the list, and a loop that is left before its last turn, is no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
@@ -29,6 +29,7 @@ from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
+from tracegrad.world.loops.shared_rows import SharedRows
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.tensor_places import ITEM
@@ -49,9 +50,13 @@ class Collected:
     first: Value  # what the first turn appended
     begins: list[Any]  # what the list held when the loop was opened
     own: bool  # a turn of a loop around has made it: it is made again where frames are put back
+    values: set[Value] = field(default_factory=set)  # what turns have appended
+    fresh: bool = True  # each turn has made what it appended
+    last: Any = None  # the Tensor of the variable that is the last item behind the loop
+    last_parameter: Value | None = None
 
 
-class Lists(Tails, Filling, Uniforms):
+class Lists(Tails, Filling, SharedRows, Uniforms):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -59,7 +64,7 @@ class Lists(Tails, Filling, Uniforms):
         self.trace = loops.trace
         self.log: list[tuple[list[Any], Any]] = []
         self.tracked: dict[int, Head] = {}
-        self.items: dict[Value, Value] = {}  # the array that they are rows of
+        self.items, self.opened = {}, []
         self.known, self.listed, self.stand_ins = {}, {}, set()
         self.going = WeakSet()
         self.of_arguments: dict[Value, Value] = {}  # the arguments, of lists of any length
@@ -81,12 +86,18 @@ class Lists(Tails, Filling, Uniforms):
         if value is None or not self._fits(value.type, kind) or x._view is not None:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
+        if any(x is other for h in self.loops.heads.values() for other in h.written.values()):
+            self.loops.bar(head, "an array is appended that turns write to")
+            return
+        level = self.loops.walk.around(head)
+        self.appends_to(known, value, head.begin if level is None else level.entered + 1)
         origin = known.parameter.origin
         builder = self.trace.builder
         builder.call(collected, (known.parameter, value, known.row), origin)
         head.further.add(builder.nodes[-1])
 
     def writes(self, x: Tensor) -> None:
+        self.departs_from_shared(x)
         super().writes(x)
         for head in {id(h): h for h in self.tracked.values()}.values():
             if any(item is x for known in head.collects for item in known.items):
@@ -151,6 +162,8 @@ class Lists(Tails, Filling, Uniforms):
             begins, parameter = self._begins(head, items), Value(kind, origin)
             own = not self._had(next(iter(self.loops.heads.values())), items)
             known = Collected(head, items, parameter, row, before, value, begins, own)
+            self.appends_to(known, value, head.start)
+            self.opened.append(known)
             head.collects.append(known)
             self.tracked[id(items)] = head
         return True
@@ -295,7 +308,7 @@ class Lists(Tails, Filling, Uniforms):
         """A loop has come to its end: items of the lists are rows of the arrays."""
         for known in head.collects:
             items = known.items
-            last = self._last(head, known)
+            known.last = last = self._last(head, known)
             if not known.own:
                 items[: known.before + peeled] = known.begins[: known.before + peeled]
             tails = [place for place in map(tail_of, head.parameters) if place is not None]
@@ -323,6 +336,7 @@ class Lists(Tails, Filling, Uniforms):
                 for way in head.cycle.ways  # type: ignore[union-attr]
                 if way.arguments is not None
             ):
+                known.last_parameter = parameter
                 return self.loops.held(head.frame, slot)
         return None
 

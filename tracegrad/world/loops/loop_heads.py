@@ -90,7 +90,7 @@ class Head:
     apart: list[Any] = field(default_factory=list)  # what they had at first: no other has its id
     barred: str = ""  # what was done last that is in `changes`
     why: str = ""  # what a turn did that stood for no others
-    shared: dict[Slot, Any] = field(default_factory=dict)  # arrays that others may have, too
+    shared: set[Slot] = field(default_factory=set)  # with arrays that others may have, too
     noted: int = 0  # how often objects had changed when the turn began
     logged: int = 0  # how often lists had been appended to when the turn began
     collects: list[Any] = field(default_factory=list)  # lists to which turns append

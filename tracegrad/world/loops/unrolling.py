@@ -78,6 +78,15 @@ class Unrolling(Closing):
             raise ConversionError(f"{what}, which a loop reads by number: unroll or copy it")
         raise Learned
 
+    def departs_from(self, head: Head, what: str) -> None:
+        """The same of what is an item of a list to which the turns of one loop append."""
+        self._unrolled(head, what)
+        if self.trace.samples:
+            raise Unclosed(what)
+        if not self.is_repeatable():
+            raise ConversionError(f"{what}: append a copy (.copy())")
+        raise Learned
+
     def fixes_turns(self) -> None:
         """The number of a turn is assumed to be something: no turn stands for all."""
         for head in [*self.heads.values(), *self.closed]:
