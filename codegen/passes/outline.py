@@ -16,7 +16,7 @@ Before::                                      After::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
@@ -38,6 +38,8 @@ from codegen.ir import (
     symbols_printed,
     walk,
 )
+from codegen.loop_ownership import own_parameters
+from codegen.rewrite import substituted
 from codegen.sizes import symbols
 from codegen.spelling import Spelling, spell
 from codegen.types import LIST, ArrayType
@@ -79,6 +81,15 @@ def _types_of_body(
 def _spelled(attributes: Mapping[str, object]) -> Spelling:
     return spell("body(*arrays)")
 
+
+OWN = Op(
+    "own",
+    ("x",),
+    lambda sizes, x: x,
+    {"numpy": spell("np.array(x)")},
+    traits=frozenset({Trait.COPY}),
+)
+"""A copy, in the order of memory that it is of."""
 
 KERNEL = Op(
     "kernel",
@@ -197,7 +208,7 @@ class _Finder:
                 continue
             returned = Block((), results)
             returned = replace(returned, returns=_tuple_of(returned))
-            call = self._kernel(_with_block(body, kept, returned), results)
+            call = self._kernel(_with_block(body, kept, returned), results, True)
             if call is not None:
                 after = self.block(rest)
                 start = (*block.nodes[:begin], *before, *literals, call)
@@ -276,8 +287,13 @@ class _Finder:
             found = found.union(*map(self._leads, last.blocks))
         return found - {last.label} if isinstance(last, Loop | Join) else found
 
-    def _kernel(self, body: Block, results: tuple[Value, ...]) -> Call | None:
-        """The call of a new kernel, where it is told all lengths that its source names."""
+    def _kernel(
+        self, body: Block, results: tuple[Value, ...], is_part: bool = False
+    ) -> Call | None:
+        """The call of a new kernel, where it is told all lengths that its source names.
+
+        What follows a part of the program may overwrite what that gives: arrays of their own.
+        """
         graph = self.graph
         made: set[Value] = set()
         given: dict[Value, None] = {}
@@ -302,8 +318,8 @@ class _Finder:
             return None
         if any(value.type.dtype == "bool" for value in results):
             return None  # Python's, or NumPy's: the type does not tell
-        changes = (self._changes(node, made) for node in walk(body.nodes))
-        if not self.kind.chooses and any(changes):
+        changed = {v: None for node in walk(body.nodes) for v in self._changed(node, made)}
+        if not self.kind.chooses and changed:
             return None
         operands = tuple(dict.fromkeys([*(v for v in graph.inputs if v in given), *given]))
         number = f"_{len(self.kernels) + 1}" if self.kernels else ""
@@ -317,16 +333,18 @@ class _Finder:
             graph.sizes,
         )
         kernel = self.kind.written(outlined)
-        if kernel is None:
+        plain = _of_copies(outlined, changed)
+        plain = _with_own(plain) if is_part else plain
+        if kernel is None or not (plain is outlined or self.kind.chooses):
             return None
-        self.kernels.append(Outlined(self.kind, outlined, kernel))
-        shown = outlined if self.kind.chooses else kernel
+        self.kernels.append(Outlined(self.kind, plain, kernel))
+        shown = plain if self.kind.chooses else kernel
         return Call(KERNEL, operands, (("body", shown),), results)
 
-    def _changes(self, node: Node, made: set[Value]) -> bool:
-        """Whether a node writes into an array that may have been made outside of the kernel."""
+    def _changed(self, node: Node, made: set[Value]) -> Iterator[Value]:
+        """The arrays from outside of the kernel that a node may write into."""
         if not isinstance(node, Call) or node.reuse is None:
-            return False
+            return
         waiting, seen = [node.operands[node.reuse]], set[Value]()
         while waiting:
             value = waiting.pop()
@@ -334,12 +352,57 @@ class _Finder:
                 continue
             seen.add(value)
             if value not in made:
-                return True
+                yield value
+                continue
             waiting += self.graph.given.get(value, ())
             maker = self.graph.producer.get(value)
             if isinstance(maker, Call) and maker.reuse is not None:
                 waiting.append(maker.operands[maker.reuse])
-        return False
+
+
+def _shown(graph: Graph) -> list[Value]:
+    """The outputs that may show memory of something else: of an input, or another output."""
+    taken = {*graph.inputs}
+    shown = []
+    for output in next(ends(graph.block)).outputs:
+        owner, made = graph.owner[output], graph.producer.get(output)
+        if not output.type.shape:
+            continue
+        source = graph.producer.get(owner)
+        if isinstance(source, Loop | Join):
+            own = owner in own_parameters(graph)
+        else:
+            own = isinstance(source, Call) and not (
+                isinstance(made, Call) and made.memory is Trait.SPLAT
+            )
+        if owner in taken or not own:
+            shown.append(output)
+        taken.add(owner)
+    return shown
+
+
+def _with_own(graph: Graph) -> Graph:
+    """The graph of a kernel that gives copies where others may have the arrays."""
+    copies = {v: Value(v.type, v.origin) for v in _shown(graph)}
+    if not copies:
+        return graph
+    calls = [Call(OWN, (v,), (), (copy,)) for v, copy in copies.items()]
+
+    def owned(end: Block) -> Block:
+        outputs = tuple(copies.get(v, v) for v in end.outputs)
+        return end.with_nodes((*end.nodes, *calls), outputs)
+
+    return graph.with_block(_with_ends(graph.block, owned))
+
+
+def _of_copies(graph: Graph, changed: Iterable[Value]) -> Graph:
+    """The graph, which writes into copies of some inputs: what is around it may read these still."""
+    copies = {v: Value(v.type, v.origin) for v in changed}
+    if not copies:
+        return graph
+    block = substituted(graph.block, lambda value: copies.get(value, value))
+    calls = [Call(OWN, (v,), (), (copy,)) for v, copy in copies.items()]
+    return graph.with_block(block.with_nodes((*calls, *block.nodes)))
 
 
 def _may_move(node: Node) -> TypeGuard[Call]:
