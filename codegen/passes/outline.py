@@ -396,7 +396,7 @@ def _with_own(graph: Graph) -> Graph:
 
 
 def _of_copies(graph: Graph, changed: Iterable[Value]) -> Graph:
-    """The graph, which writes into copies of some inputs: what is around it may read these still."""
+    """The graph that writes into copies of some inputs: what is around it may read these."""
     copies = {v: Value(v.type, v.origin) for v in changed}
     if not copies:
         return graph

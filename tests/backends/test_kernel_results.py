@@ -34,7 +34,7 @@ def a_row(x, A):
 
 def exchanged_rows(x, A):
     a, b = A[0], A[1]
-    for v in x:
+    for _ in x:
         a, b = b, a
     u = a * a + np.sin(a)
     w = b * b + np.sin(b)
@@ -51,7 +51,7 @@ def a_row_or_a_new_array(x, A):
 
 def repeated_numbers(x, A):
     h, w = np.broadcast_to(A[0, 1], (3,)), A[0]
-    for v in x:
+    for _ in x:
         h, w = w, h
     h = (h * h + w) * 0.5 - np.sqrt(np.abs(h))
     w = (w * w + h) * 0.5 - np.sqrt(np.abs(w))
@@ -60,7 +60,7 @@ def repeated_numbers(x, A):
 
 def the_same_array_twice(x, A):
     a = b = A[0] * 2.0
-    for v in x:
+    for _ in x:
         a, b = b, a @ A
     u = a * a + np.sin(a)
     w = b * b + np.sin(a)

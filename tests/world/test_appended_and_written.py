@@ -173,7 +173,7 @@ def next_turn_in_a_helper(t, p):
 
 def next_turn_in_a_loop_inside(t, p):
     log, v = [], p * 1.0
-    for i in range(9):
+    for _ in range(9):
         for e in t:
             v += e
             v = v * 0.5
