@@ -12,7 +12,6 @@ from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
 from codegen.passes.hoist_comparisons import hoist_comparisons
-from codegen.passes.hoist_from_arms import hoist_from_arms
 from codegen.passes.lifetime import lifetime
 from codegen.passes.loop_buffers import loop_buffers
 from codegen.passes.loop_parameters import loop_parameters
@@ -31,8 +30,7 @@ ALGEBRA: tuple[Pass, ...] = (
         "after simplify, which may find that a turn changes nothing; cse then sees more",
     ),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
-    Pass(hoist_from_arms, "after cse, which has each number once: what is equal in arms shows"),
-    Pass(loop_parameters, "once more: what cse and arms made equal need not be handed on"),
+    Pass(loop_parameters, "once more: what cse made equal need not be handed on"),
     Pass(merge_joins, "after cse, which finds that two ifs ask for one value"),
 )
 
