@@ -481,7 +481,7 @@ class FunctionEmitter(Emitter):
 
     def _stem(self, parameter: Value, argument: Value) -> str:
         """What the variable of a parameter is called."""
-        values = [parameter, *self.paths.becomes.get(parameter, ()), argument]
+        values = [*self.paths.held_by(parameter), argument]
         names = (value.origin.name or self.wish.get(value) for value in values)
         return next(filter(None, names), "value")
 

@@ -83,6 +83,16 @@ class Paths:
         """The parameters that are a value at first or come to be it."""
         return [*self.begins.get(value, ()), *self.goals.get(value, ())]
 
+    def held_by(self, parameter: Value) -> list[Value]:
+        """A parameter and the values that it becomes, also by way of other parameters."""
+        found = {parameter: None}
+        waiting = [parameter]
+        while waiting:
+            new = [v for v in self.becomes.get(waiting.pop(0), ()) if v not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        return list(found)
+
     def leading(self, block: Block) -> frozenset[object]:
         """The loops around whose next turn a path in the block begins."""
         return self.targets.get(block, frozenset())

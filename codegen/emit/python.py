@@ -423,8 +423,9 @@ class Emitter:
         elif filled is None or filled is not self.filled.get(result, result):
             becomes = self.filled.get(result, result)
             mine = self.wish.get(becomes) or becomes.origin.name
-            another = mine != operand.origin.name
-            if not self.dense and (another or (mine is None and name.split("_")[0] != "t")):
+            badly = mine != operand.origin.name or (mine is None and name.split("_")[0] != "t")
+            filling = operand in self.graph.given and Trait.UPDATE in call.op.traits  # in turns
+            if not self.dense and badly and not filling:
                 return None  # a variable that changes its meaning reads badly
         nested = [self.pending[v] for v in {*call.operands} & self.pending.keys()]
         if self.waiting[name] > sum(name in shown.reads for shown in nested):

@@ -12,7 +12,7 @@ the same sum where there is one other cotangent, and no more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from codegen.ir import (
@@ -29,6 +29,11 @@ from codegen.ir import (
     walk,
 )
 from codegen.types import is_inexact
+from tracegrad.differentiation.loops.cotangent_flow import (
+    handed_on,
+    has_one_reader,
+    with_cotangents,
+)
 from tracegrad.ops.python_lists import collected
 
 
@@ -38,11 +43,11 @@ def with_meeting_arms(graph: Graph) -> Graph:
     It is one whose arms append to lists: others meet where they are traced, as far as that pays.
     Where a turn computes nothing before that is differentiated, it stays as it is.
     """
-    block = _block(graph.block, None, False)
+    block = _block(graph.block, None, False, with_cotangents(graph))
     return graph if block is graph.block else graph.with_block(block)
 
 
-def _block(block: Block, loop: Loop | None, computes: bool) -> Block:
+def _block(block: Block, loop: Loop | None, computes: bool, flowing: Set[Value]) -> Block:
     """A block, with which the turn of a `loop` ends, or of none; the same where nothing changes.
 
     `computes` tells whether the turn does before what has a backward.
@@ -51,7 +56,8 @@ def _block(block: Block, loop: Loop | None, computes: bool) -> Block:
         return block
     last = block.nodes[-1]
     computes = computes or _has_backward(block.nodes)
-    inner = [_block(b, *_end_of_turn(last, b, loop, computes)) for b in inner_blocks(last)]
+    ways = [(b, *_end_of_turn(last, b, loop, computes)) for b in inner_blocks(last)]
+    inner = [_block(*way, flowing) for way in ways]
     if any(new is not old for new, old in zip(inner, inner_blocks(last), strict=True)):
         assert isinstance(last, Branch | Loop | Join)
         last = replace(last, blocks=tuple(inner))
@@ -59,7 +65,7 @@ def _block(block: Block, loop: Loop | None, computes: bool) -> Block:
     if loop is None or not computes or not isinstance(last, Branch):
         return block
     appends = any(isinstance(n, Call) and n.op is collected for n in walk([last]))
-    if not appends or not all(_adds_in_any_order(loop, arm) for arm in last.blocks):
+    if not appends or not all(_adds_in_any_order(loop, arm, flowing) for arm in last.blocks):
         return block
     ends = [end for arm in last.blocks for end in _ends(arm)]
     if not last.complete or any(end is None or end.label != loop.label for end in ends):
@@ -85,9 +91,11 @@ def _has_backward(nodes: Sequence[Node]) -> bool:
     return any(is_inexact(result.type.dtype) for result in made)
 
 
-def _adds_in_any_order(loop: Loop, arm: Block) -> bool:
-    """Whether each value that lists are given in a turn is one of it, and goes to no more than one
-    other on the way through an arm."""
+def _adds_in_any_order(loop: Loop, arm: Block, flowing: Set[Value]) -> bool:
+    """Whether each value that lists are given in a turn is made in it, and has one reader besides.
+
+    That is on the way through an arm. Where it goes on to the next turn, it has one reader there.
+    """
     nodes = [*walk(loop.turn.nodes)]
     items = [n.operands[1] for n in nodes if isinstance(n, Call) and n.op is collected]
     if not items:
@@ -102,6 +110,8 @@ def _adds_in_any_order(loop: Loop, arm: Block) -> bool:
         if not isinstance(node, Call) or any(is_inexact(r.type.dtype) for r in node.results)
         for value in node.operands
     )
+    if not all(has_one_reader(loop, p, flowing) for p in handed_on(loop, nodes, items)):
+        return False
     return all(item in made and read[item] <= 2 for item in items)
 
 

@@ -37,10 +37,11 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.types import LIST, is_inexact, weak
+from codegen.types import LIST, weak
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.arms_in_turns import InTurns, read_by_elements
 from tracegrad.differentiation.loops.arms_that_end_turns import with_meeting_arms
+from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
@@ -63,7 +64,8 @@ from tracegrad.differentiation.loops.residuals import (
 )
 from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
 from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
-from tracegrad.differentiation.reverse_mode import Reverse, moves
+from tracegrad.differentiation.loops.shared_arrays import with_flags, without_joins
+from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.differentiation.ways_back import BOOL, Unjoined
 from tracegrad.ops.elementwise.ufuncs import add, greater
 from tracegrad.ops.python_lists import as_recorded
@@ -91,7 +93,15 @@ def numbered_gradients(
     a return gives, by its number in the order of the graph; without it that of the first output is
     1. Raises `Unrollable` where a loop has no such form.
     """
-    graph = without_repeats(through_lists(as_recorded(graph)))
+    graph, labels = with_flags(without_repeats(through_lists(as_recorded(graph))), wanted)
+    if labels:
+        whole, numbers = _of_each(graph, wanted, seeds)
+        return without_joins(whole, labels), numbers
+    return _of_each(graph, wanted, seeds)
+
+
+def _of_each(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None) -> tuple[Graph, list[int]]:
+    """`numbered_gradients` of a graph whose loops have an array for each variable."""
     met = with_meeting_arms(graph)
     if met is not graph:
         with suppress(Unrollable):  # else they are gone back through one by one
@@ -150,7 +160,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self._learn(graph.block, (), ())
         self._learn_lists()
         self.of_elements = set(read_by_elements(graph))
-        self.active = self._active()
+        self.active = active_values(graph, self.wanted)
 
     def whole(self) -> Graph:
         paths: list[tuple[Block, Path]] = []
@@ -235,24 +245,6 @@ class _Writer(Reading, Telling, Listing, InTurns):
                     self.facts[last.label].turns.append((last, begun))
             case _:
                 paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
-
-    def _active(self) -> set[Value]:
-        """The values that depend on what is wanted by a differentiable path."""
-        active = set(self.wanted)
-        size = -1
-        while size != len(active):
-            size = len(active)
-            for node in self.graph.all_nodes:
-                if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
-                    if not active.isdisjoint(node.operands):
-                        active.update(filter(moves, node.results))
-                elif isinstance(node, Loop | Again):
-                    arms = self.joins.get(node.label)
-                    head = self.facts[node.label].loop if arms is None else arms.join
-                    for p, a in zip(head.parameters, node.arguments, strict=True):
-                        if a in active and is_inexact(p.type.dtype):
-                            active.add(p)
-        return active
 
     # -- going back -------------------------------------------------------------------------------
 

@@ -1,0 +1,100 @@
+"""Which values of a graph with loops get cotangents, and from how many readers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Set
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Value,
+    ends,
+    inner_blocks,
+    walk,
+)
+from codegen.types import is_inexact
+from tracegrad.differentiation.reverse_mode import moves
+
+
+def active_values(graph: Graph, wanted: Iterable[Value]) -> set[Value]:
+    """The values that depend on what is wanted by a differentiable path."""
+    active, size = set(wanted), -1
+    heads = {node.label: node for node in graph.all_nodes if isinstance(node, Loop | Join)}
+    while size != len(active):
+        size = len(active)
+        for node in graph.all_nodes:
+            if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
+                if not active.isdisjoint(node.operands):
+                    active.update(filter(moves, node.results))
+            elif isinstance(node, Loop | Again):
+                for p, a in zip(heads[node.label].parameters, node.arguments, strict=True):
+                    if a in active and is_inexact(p.type.dtype):
+                        active.add(p)
+    return active
+
+
+def handed_on(loop: Loop, nodes: Sequence[Node], values: Collection[Value]) -> set[Value]:
+    """The parameters of a loop, and of joins in its turn, that these values become."""
+    heads = {n.label: n.parameters for n in (loop, *nodes) if isinstance(n, Loop | Join)}
+    ends = [node for node in nodes if isinstance(node, Again)]
+    return {
+        parameter
+        for node in ends
+        for parameter, value in zip(heads.get(node.label, ()), node.arguments, strict=False)
+        if value in values
+    }
+
+
+def with_cotangents(graph: Graph) -> frozenset[Value]:
+    """The values from which something that is returned is computed by differentiable operations."""
+    found = {value for end in ends(graph.block) for value in end.outputs}
+    heads = {n.label: n.parameters for n in graph.all_nodes if isinstance(n, Loop | Join)}
+    size = -1
+    while size < len(found):
+        size = len(found)
+        for node in reversed(graph.all_nodes):
+            if isinstance(node, Call):
+                if node.op.differentiable and not found.isdisjoint(node.results):  # type: ignore[attr-defined]
+                    found.update(node.operands)
+            elif isinstance(node, Loop | Again):
+                pairs = zip(heads[node.label], node.arguments, strict=False)
+                found.update(value for parameter, value in pairs if parameter in found)
+    return frozenset(v for v in found if is_inexact(v.type.dtype))
+
+
+def has_one_reader(loop: Loop, parameter: Value, flowing: Set[Value]) -> bool:
+    """Whether one call at most adds to the cotangent of what becomes a parameter, on each way.
+
+    What goes on from turn to turn is read behind the loop alone. Those in `flowing` have one.
+    """
+    nodes = [*walk(loop.turn.nodes)]
+    known: set[Value] = set()
+    new = {parameter}
+    while new - known:
+        known |= new
+        new = handed_on(loop, nodes, new)
+    stays = parameter in handed_on(loop, nodes, known)
+    in_turn = sum(_readers(loop.turn, value, flowing) for value in known)
+    behind = 0
+    if loop.after:
+        behind = sum(_readers(loop.after, value, flowing) for value in known)
+    return in_turn <= (not stays) and behind <= 1
+
+
+def _readers(block: Block, value: Value, flowing: Set[Value]) -> int:
+    """How many calls and returns on one way through a block add to the cotangent of a value."""
+    found = block.outputs.count(value)
+    for node in block.nodes:
+        inner = [_readers(b, value, flowing) for b in inner_blocks(node)]
+        found += max(inner, default=0) if isinstance(node, Branch) else sum(inner)
+        if isinstance(node, Loop):
+            found += inner[0] + 2 * node.arguments.count(value)  # in each of its turns
+        if isinstance(node, Call) and not flowing.isdisjoint(node.results):
+            found += node.operands.count(value)
+    return found

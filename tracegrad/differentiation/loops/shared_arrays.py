@@ -1,0 +1,322 @@
+"""Keeps a tape's order where two variables of a loop are one array in some turns.
+
+``if f < lowest: lowest, best = f, x``: behind such a turn `best` is `x`, and each is a parameter of
+the loop. A tape adds up what flows to that array reader by reader, the last one first; the loop
+would add up what flows to each variable, and then both.
+
+Where a turn does not read `x` behind the first reader of `best`, what flows to `best` comes first.
+So a flag tells whether they are one, and before that reader `best` is taken from `x` where they
+are: then all that flows to it is `x`'s, before what the turns before it have read.
+
+Where each has one reader alone, both sums are one: there is nothing to do.
+
+Before::                                       After::
+
+    graph f(x: float64[], c: bool[]) {             graph f(x: float64[], c: bool[]) {
+      loop %x.1, %b = %x, %x as L1                   %t = constant(True)
+        turn                                         loop %x.1, %b, %one = %x, %x, %t as L1
+          %n = sin(%x.1)                               turn
+          branch %c bool                                 %n = sin(%x.1)
+            case True                                    join %b.1 as J2
+              again L1 %n, %n                              body
+            case False                                       branch %one bool
+              return %b                                        case True
+    }                                                            again J2 %x.1
+                                                               case False
+                                                                 again J2 %b
+                                                           after
+                                                             ...
+                                                   }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from itertools import combinations
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    inner_blocks,
+    walk,
+)
+from codegen.rewrite import substituted
+from codegen.types import is_inexact
+from tracegrad.differentiation.loops.cotangent_flow import (
+    active_values,
+    has_one_reader,
+    with_cotangents,
+)
+from tracegrad.differentiation.loops.residuals import Unrollable
+from tracegrad.differentiation.ways_back import BOOL
+from tracegrad.ops.python_lists import collected
+
+
+class _OutOfOrder(Exception):
+    """What flows to two variables would not be added up as a tape does."""
+
+
+def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[object]]:
+    """The graph with flags of variables that may be one array, and the labels of the joins for it.
+
+    Raises `Unrollable` where that is not enough to add up cotangents in a tape's order.
+    """
+    loops = [n for n in graph.all_nodes if isinstance(n, Loop) and not n.origin.section]
+    pairs = {loop.label: [*_pairs(graph, loop)] for loop in loops}
+    if not any(pairs.values()):
+        return graph, frozenset()
+    active, flowing = active_values(graph, wanted), with_cotangents(graph)
+    labels: set[object] = set()
+    for loop in loops:
+        found = [
+            pair
+            for pair in pairs[loop.label]
+            if active.issuperset(both := [loop.parameters[i] for i in pair])
+            and not all(has_one_reader(loop, p, flowing) for p in both)
+        ]
+        if len({i for pair in found for i in pair}) < 2 * len(found):
+            raise Unrollable("three variables are one array in some turns")
+        for one, other in found:
+            graph, label = _flagged(graph, loop.label, one, other, flowing)
+            labels |= label
+    return graph, frozenset(labels)
+
+
+def without_joins(graph: Graph, labels: frozenset[object]) -> Graph:
+    """The graph that reads a variable itself where it was taken from the one that it is."""
+
+    def again(block: Block) -> Block:
+        last = block.nodes[-1] if block.nodes else None
+        if isinstance(last, Branch | Loop | Join):
+            last = replace(last, blocks=tuple(map(again, last.blocks)))
+            block = block.with_nodes((*block.nodes[:-1], last))
+        if not isinstance(last, Join) or last.label not in labels:
+            return block
+        *before, branch = last.body.nodes
+        own = branch.blocks[1].nodes[-1]  # type: ignore[union-attr]
+        assert isinstance(own, Again)
+        now = dict(zip(last.parameters, own.arguments, strict=True))
+        rest = substituted(last.after, lambda v: now.get(v, v))
+        return rest.with_nodes((*block.nodes[:-1], *before, *rest.nodes))
+
+    return graph.with_block(again(graph.block)) if labels else graph
+
+
+class _Joins:
+    """What the joins of a graph hand on."""
+
+    def __init__(self, graph: Graph) -> None:
+        joins = [node for node in graph.all_nodes if isinstance(node, Join)]
+        self.order = {join.label: i for i, join in enumerate(joins)}
+        self.of = {p: join for join in joins for p in join.parameters}
+        self.ends: dict[object, list[Again]] = {}
+        for node in graph.all_nodes:
+            if isinstance(node, Again):
+                self.ends.setdefault(node.label, []).append(node)
+
+    def last(self, *values: Value) -> Join | None:
+        """The join that has handed on one of some values last."""
+        found = [self.of[v] for v in values if v in self.of]
+        return max(found, key=lambda join: self.order[join.label], default=None)
+
+    def leaves(self, one: Value, other: Value) -> Iterator[tuple[Value, Value]]:
+        """What two values may be that joins hand on, on one path each."""
+        join = self.last(one, other)
+        if join is None or one is other:
+            yield one, other
+            return
+        for end in self.ends[join.label]:
+            given = dict(zip(join.parameters, end.arguments, strict=True))
+            yield from self.leaves(given.get(one, one), given.get(other, other))
+
+
+def _pairs(graph: Graph, loop: Loop) -> Iterator[tuple[int, int]]:
+    """The parameters of a loop that may be one array, by their places."""
+    joins = _Joins(graph)
+    given = [loop.arguments, *(end.arguments for end in joins.ends.get(loop.label, ()))]
+    inexact = [i for i, p in enumerate(loop.parameters) if is_inexact(p.type.dtype)]
+    for i, j in combinations(inexact, 2):
+        leaves = [pair for g in given for pair in joins.leaves(g[i], g[j])]
+        both = {a for a, b in leaves if a is b}
+        if not both:
+            continue
+        lists = (n for n in walk([loop]) if isinstance(n, Call) and n.op is collected)
+        if any(node.operands[1] in both for node in lists):
+            raise Unrollable("an array that two variables have is an item of a list")
+        yield i, j
+
+
+def _flagged(
+    graph: Graph, label: object, one: int, other: int, flowing: Set[Value]
+) -> tuple[Graph, set[object]]:
+    for first, second in ((one, other), (other, one)):
+        flags = _Flags(graph, label, first, second, flowing)
+        try:
+            return graph.with_block(flags.around(graph.block)), flags.labels
+        except _OutOfOrder:
+            continue
+    names = [flags.loop.parameters[i].origin.name or "a value" for i in (one, other)]
+    raise Unrollable(f"{names[0]} and {names[1]} are one array in some turns, which read both")
+
+
+class _Flags:
+    """Gives a loop a flag that tells whether two of its parameters, at places, are one array."""
+
+    def __init__(
+        self, graph: Graph, label: object, first: int, second: int, flowing: Set[Value]
+    ) -> None:
+        self.flowing = flowing
+        self.joins = _Joins(graph)
+        found = (n for n in graph.all_nodes if isinstance(n, Loop) and n.label == label)
+        self.loop = next(found)
+        self.first, self.second = first, second
+        self.a, self.b = self.loop.parameters[first], self.loop.parameters[second]
+        self.flag = self._new()
+        self.asked: dict[object, dict[tuple[Value, Value], Value]] = {}
+        self.labels: set[object] = set()
+
+    def _reads(self, block: Block, value: Value) -> bool:
+        """Whether a block reads a value in what has a backward, or hands it on."""
+        if value in block.outputs:
+            return True
+        for node in block.nodes:
+            if isinstance(node, Call):
+                if self._is_reader(node, value):
+                    return True
+            elif isinstance(node, Loop | Again) and value in node.arguments:
+                return True
+            if any(self._reads(inner, value) for inner in inner_blocks(node)):
+                return True
+        return False
+
+    def _is_reader(self, call: Call, value: Value) -> bool:
+        return value in call.operands and not self.flowing.isdisjoint(call.results)
+
+    def _new(self) -> Value:
+        name = f"{self.b.origin.name or 'value'}_is_{self.a.origin.name or 'other'}"
+        return Value(BOOL, Origin(name, True))
+
+    def around(self, block: Block) -> Block:
+        """A block, maybe with the loop in it."""
+        last = block.nodes[-1] if block.nodes else None
+        if last is self.loop:
+            given = (self.loop.arguments[i] for i in (self.first, self.second))
+            begins = _constant(next(given) is next(given))
+            nodes = (*block.nodes[:-1], begins, self._flagged(begins.result))
+            return block.with_nodes(nodes)
+        if isinstance(last, Branch | Loop | Join):
+            last = replace(last, blocks=tuple(map(self.around, last.blocks)))
+            return block.with_nodes((*block.nodes[:-1], last))
+        return block
+
+    def _flagged(self, begins: Value) -> Loop:
+        loop = self.loop
+        if loop.after and self._reads(loop.after, self.a) and self._reads(loop.after, self.b):
+            raise _OutOfOrder
+        blocks = (self._block(loop.turn, self.b), *loop.blocks[1:])
+        arguments = (*loop.arguments, begins)
+        return replace(
+            loop, parameters=(*loop.parameters, self.flag), arguments=arguments, blocks=blocks
+        )
+
+    def _block(self, block: Block, now: Value) -> Block:
+        """A block of the turn, in which something stands for the second variable."""
+        nodes = block.nodes
+        if now is self.b:
+            first = next((i for i, node in enumerate(nodes) if self._needs(node)), None)
+            if first is None and self.b in block.outputs:
+                first = len(nodes)
+            if first is not None:
+                return self._taken(block, first)
+        *before, last = nodes or (None,)
+        match last:
+            case Branch():
+                last = replace(last, blocks=tuple([self._block(b, now) for b in last.blocks]))
+            case Loop():
+                last = replace(last, blocks=tuple([self._block(b, now) for b in last.blocks]))
+            case Join():
+                asked = self.asked[last.label] = {}
+                after = self._block(last.after, now)
+                body = self._block(last.body, now)
+                parameters = (*last.parameters, *asked.values())
+                last = replace(last, parameters=parameters, blocks=(body, after))
+            case Again():
+                return self._end(block, last, now)
+            case _:
+                return block
+        return block.with_nodes((*before, last))  # type: ignore[arg-type]
+
+    def _needs(self, node: Node) -> bool:
+        """Whether a node reads the second variable, or goes on with it."""
+        match node:
+            case Call():
+                return self._is_reader(node, self.b)
+            case Loop():
+                return self.b in node.arguments or any(
+                    self._reads(b, self.b) for b in node.blocks[:1]
+                )
+            case Join():
+                return self._reads(node.body, self.b)
+            case Again(label, arguments) if label == self.loop.label:
+                stays = [i for i, value in enumerate(arguments) if value is self.b]
+                both = arguments[self.first] is self.a and stays == [self.second]
+                return bool(stays) and not both
+            case Again(label, arguments):
+                return self.b in arguments
+        return False
+
+    def _taken(self, block: Block, at: int) -> Block:
+        """The block where the second variable is taken from the first one, before a node."""
+        new = Value(self.b.type, self.b.origin)
+        rest = block.with_nodes(block.nodes[at:])
+        if self._reads(rest, self.a):
+            raise _OutOfOrder
+        rest = substituted(rest, lambda v: new if v is self.b else v)
+        label, origin = object(), Origin()
+        arms = tuple(Block((Again(label, (v,), origin),)) for v in (self.a, self.b))
+        body = Block((Branch(self.flag, "bool", (True, False), arms, origin),))
+        self.labels.add(label)
+        join = Join(label, (new,), (body, self._block(rest, new)), origin)
+        return Block((*block.nodes[:at], join))
+
+    def _end(self, block: Block, end: Again, now: Value) -> Block:
+        """The end of a path: of a turn, or of a join in it that is asked."""
+        if end.label == self.loop.label:
+            pairs = [(end.arguments[self.first], end.arguments[self.second])]
+        else:
+            parameters = next((p for p in (self._parameters(end.label),)), ())
+            given = dict(zip(parameters, end.arguments, strict=False))
+            asked = self.asked.get(end.label, {})
+            pairs = [(given.get(x, x), given.get(y, y)) for x, y in asked]
+        numbers: list[Node] = []
+        flags = [self._are_one(*pair, numbers) for pair in pairs]
+        end = replace(end, arguments=(*end.arguments, *flags))
+        return block.with_nodes((*block.nodes[:-1], *numbers, end))
+
+    def _parameters(self, label: object) -> Sequence[Value]:
+        return [p for p, join in self.joins.of.items() if join.label == label]
+
+    def _are_one(self, x: Value, y: Value, numbers: list[Node]) -> Value:
+        """What tells whether two values are one array; numbers may be needed for it."""
+        if x is self.a and y is self.b:
+            return self.flag
+        join = self.joins.last(x, y)
+        if x is y or join is None:
+            numbers.append(_constant(x is y))
+            return numbers[-1].results[0]
+        asked = self.asked[join.label]
+        return asked.setdefault((x, y), self._new())
+
+
+def _constant(value: bool) -> Constant:
+    return Constant(value, Value(BOOL))
