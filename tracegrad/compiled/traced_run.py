@@ -313,6 +313,7 @@ def _take_back(world: World, trace: Trace) -> None:
     world.take_back()
     trace.generators.give_back()
     trace.unprogrammed = trace.one_by_one = None
+    world.loops = None  # they end in that other run
     world.let_go()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 from weakref import ref
 
@@ -106,8 +107,8 @@ class Closing(FirstTurns):
     def _enter_whole(self, head: Head) -> bool:
         """Before the first turn: what is known to change become parameters, where that is right.
 
-        Two of them that are one Tensor have cotangents that a tape adds up one by one. An array
-        that some turns write to and others put another in the place of is none of theirs alone.
+        Two of them are one Tensor only where that is known to be so in some turns. An array that
+        some turns write to and others put another in the place of is none of theirs alone.
         """
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
@@ -119,11 +120,13 @@ class Closing(FirstTurns):
         head.entering = True
         chosen = {s: held[s] for s in known if s in held and self._may_vary(head, s, held[s])}
         head.entering = False
-        values = [leaf.value for leaf in chosen.values() if leaf.value is not None]
+        own = [s for s in chosen if Change.SHARED not in known[s]]
+        values = [chosen[s].value for s in own if chosen[s].value is not None]
         if not chosen or len(set(values)) < len(values):
             return False
         for slot, leaf in chosen.items():
-            both = Change.BOUND | Change.WRITTEN in known[slot]
+            other = Change.BOUND in known[slot] or Change.SHARED in known[slot]
+            both = other and Change.WRITTEN in known[slot]
             if both or (Change.WRITTEN in known[slot] and leaf.value is None):
                 return False
         head.whole, head.next_index = True, head.index
@@ -139,8 +142,9 @@ class Closing(FirstTurns):
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
         head.tails = [(place, x) for place, x in tails if place is not None]
         made: dict[int, tuple[Value, Any]] = {}
+        shares = head.may_be_one = {s for s in changed if states and Change.SHARED in states[s]}
         for slot, leaf in changed.items():
-            known = made.get(id(leaf.holder))
+            known = None if slot in shares else made.get(id(leaf.holder))
             if known is None:
                 if states is not None:
                     change = states[slot]
@@ -148,14 +152,14 @@ class Closing(FirstTurns):
                     written = self._is_written(head, leaf.holder)
                     change = Change.WRITTEN if written else Change.BOUND
                 known = self._parameter(head, slot, leaf, change)
-                if leaf.value is not None:  # a number is no object that others have too
+                if leaf.value is not None and slot not in shares:  # a number is no object
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
         head.begin = len(self.trace.builder.nodes)
         head.begun = self._variables(head)
         head.open = True
-        if not self.lists.open(head):
+        if not (self.lists.open(head) if states is None else self.lists.expect(head, states)):
             head.why = "a list is not appended one array of one shape in each turn"
             for slot, leaf in changed.items():  # which lists may have, too
                 self._put(frame, slot, leaf.holder)
@@ -312,7 +316,7 @@ class Closing(FirstTurns):
         nodes = self.trace.builder.nodes
         arguments = self._ending(head, head.begin)
         if arguments is None:
-            self._learn(head)
+            self._learn(head, head.begin)
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         if head in self.wide.values() and not is_in_float64(body):
@@ -362,15 +366,15 @@ class Closing(FirstTurns):
         self._forget(body)
         return cycle
 
-    def _learn(self, head: Head) -> None:
-        """A turn ends otherwise than it began: what covers both is known in the next run.
+    def _learn(self, head: Head, at: int) -> None:
+        """A turn, from a node on, ends otherwise than it began: next time both are covered.
 
         Raises `Learned` where that says more than was known.
         """
-        if head.collects or self.lists.grow(head):
-            return  # lists to which a first turn appends are known behind it
+        found = self.lists.are_known(head)
+        if found is None or (found and not self._fills(head, at)):
+            return
         now = self._variables(head)
-        found: Known = {}
         new = False
         for slot, leaf in now.items():
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
@@ -389,8 +393,32 @@ class Closing(FirstTurns):
             written = parameter in head.written if same and parameter is not None else same
             found[slot] = _change(written, wide)
             new |= wide or parameter is None
+        for slot in self._are_one_in_some(head, now):
+            if slot in found:
+                found[slot] |= Change.SHARED
+                new |= slot not in head.may_be_one
         if new:
             self._learns(head, found)
+
+    def _are_one_in_some(self, head: Head, now: Mapping[Slot, Leaf]) -> set[Slot]:
+        """The variables that are one array with others where turns begin or end, if not always."""
+        first, ended = (
+            {s: id(leaf.holder) for s, leaf in held.items() if leaf.value is not None}
+            for held in (head.before, now)
+        )
+
+        def is_one(held: Mapping[Slot, Any], one: Slot, other: Slot) -> bool:
+            return one in held and other in held and held[one] == held[other]
+
+        pairs = combinations(ended, 2)
+        known = (first, head.parameters, ended)
+        some = (pair for pair in pairs if len({is_one(held, *pair) for held in known}) > 1)
+        return {slot for pair in some for slot in pair}
+
+    def _fills(self, head: Head, at: int) -> bool:
+        """Whether a turn, from a node on, does no more with lists than to append once to each."""
+        alike = self._marks(head) == head.marks
+        return alike and self.lists.ending(head, self.trace.builder.nodes[at:]) is not None
 
     def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
         """The first turn went another way than the next one: in the next run both are ways."""
@@ -539,7 +567,8 @@ class Closing(FirstTurns):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
             self._is_shown(head, slot, parameter, value)
-            other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
+            own = slot in head.may_be_one or leaf.value is None
+            other = parameter if own else seen.setdefault(id(leaf.holder), parameter)
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
                 head.why = f"{called(head, slot)} is one array with another variable in some turns"

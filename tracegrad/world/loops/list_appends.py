@@ -17,6 +17,7 @@ import numpy as np
 
 from codegen.ir import Call, Origin, Value
 from codegen.sizes import add as add_dims
+from codegen.sizes import symbols
 from codegen.types import ArrayType
 from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
 from tracegrad.ops.python_lists import collected, list_item, row_list
@@ -31,6 +32,7 @@ from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.shared_rows import SharedRows
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
+from tracegrad.world.loops.widened_states import Change, Known
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.tensor_places import ITEM
 
@@ -44,12 +46,13 @@ class Collected:
 
     head: Head
     items: list[Any]
-    parameter: Value
+    parameter: Value | None  # None until the first turn appends, where that is over parameters
     row: Value  # the place of this turn's row
     before: int  # items before the first turn
-    first: Value  # what the first turn appended
+    first: Value | None  # what the first turn appended, where that is not over parameters
     begins: list[Any]  # what the list held when the loop was opened
     own: bool  # a turn of a loop around has made it: it is made again where frames are put back
+    lengths: set[str] = field(default_factory=set)  # names of those known before the loop
     values: set[Value] = field(default_factory=set)  # what turns have appended
     fresh: bool = True  # each turn has made what it appended
     last: Any = None  # the Tensor of the variable that is the last item behind the loop
@@ -81,9 +84,11 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         if head is None:
             return
         known = next(c for c in head.collects if c.items is items)
-        kind = known.parameter.type
         value = x._traced[1] if self.loops.is_recorded(x) else None
-        if value is None or not self._fits(value.type, kind) or x._view is not None:
+        if known.parameter is None and value is not None:
+            known.parameter = self._expected(known, value.type)
+        rows = known.parameter
+        if value is None or rows is None or not self._fits(value.type, rows.type) or x._view:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
         if any(x is other for h in self.loops.heads.values() for other in h.written.values()):
@@ -91,9 +96,8 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
             return
         level = self.loops.walk.around(head)
         self.appends_to(known, value, head.begin if level is None else level.entered + 1)
-        origin = known.parameter.origin
         builder = self.trace.builder
-        builder.call(collected, (known.parameter, value, known.row), origin)
+        builder.call(collected, (rows, value, known.row), rows.origin)
         head.further.add(builder.nodes[-1])
 
     def writes(self, x: Tensor) -> None:
@@ -133,6 +137,50 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         return same and all(map(sizes.same, type.shape, of.shape[1:]))
 
     # -- opening and closing ----------------------------------------------------------------------
+
+    def expect(self, head: Head, known: Known) -> bool:
+        """Before the first turn: whether lists that turns are known to append to may be arrays.
+
+        What is in them is known when that turn appends.
+        """
+        head.collects, head.further = [], set()
+        slots = [slot for slot, change in known.items() if Change.FILLED in change]
+        if slots and head.index is None:
+            return False
+        names = {*self.trace.sizes.seen} - self.trace.sizes.counters.keys()
+        for slot in slots:
+            items = head.before[slot].holder if slot in head.before else None
+            if type(items) is not list or self.loops.world.is_outside(items):
+                return False
+            if id(items) in self.tracked or len(items) > MOST_BEFORE:
+                return False
+            row = self._row(head, len(items))
+            own = not self._had(next(iter(self.loops.heads.values())), items)
+            opened = Collected(head, items, None, row, len(items), None, [*items], own)
+            opened.lengths = names
+            self.opened.append(opened)
+            head.collects.append(opened)
+            self.tracked[id(items)] = head
+        return True
+
+    def _expected(self, known: Collected, of: ArrayType) -> Value | None:
+        """The array for a list to which the first turn appends; None where it is none."""
+        if of.weak or not all(symbols(dim) <= known.lengths for dim in of.shape):
+            return None
+        shape = (add_dims(known.before, self.loops.turns_of(known.head)), *of.shape)
+        kind = ArrayType(of.dtype, shape)
+        if not all(self._is_row(x, kind) for x in known.begins):
+            return None
+        return Value(kind, Origin(self._name(known.head, known.items), True))
+
+    def are_known(self, head: Head) -> Known | None:
+        """The variables that have the lists of a turn; None where others have one."""
+        slots = {id(leaf.holder): slot for slot, leaf in head.begun.items() if len(slot) == 1}
+        grown = {id(items) for items, _ in self._grown(head)}
+        known = {id(c.items): slots.get(id(c.items)) for c in head.collects}
+        if not grown <= known.keys() or None in known.values():
+            return None
+        return {slot: Change.FILLED for slot in known.values() if slot is not None}
 
     def open(self, head: Head) -> bool:
         """After the first turn: whether the lists that it appended to may be arrays."""
@@ -316,7 +364,7 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
             for k in range(known.before + peeled, len(items)):
                 if k not in parameters:
                     items[k] = self._row_item(known.parameter, k, items[k])
-                    if known.first in self.trace.shown:
+                    if not known.values.isdisjoint(self.trace.shown):
                         self.trace.shown.add(items[k]._traced[1])
             if last is not None:
                 items[-1] = last
@@ -393,7 +441,7 @@ def _is_row(node: Any) -> bool:
     return isinstance(node, Call) and node.op is collected
 
 
-def _row_in(nodes: Sequence[Any], rows: Value) -> Value | None:
+def _row_in(nodes: Sequence[Any], rows: Value | None) -> Value | None:
     """What is put into an array in a turn."""
     found = (n.operands[1] for n in nodes if _is_row(n) and n.operands[0] is rows)
     return next(found, None)

@@ -91,6 +91,7 @@ class Head:
     barred: str = ""  # what was done last that is in `changes`
     why: str = ""  # what a turn did that stood for no others
     shared: set[Slot] = field(default_factory=set)  # with arrays that others may have, too
+    may_be_one: set[Slot] = field(default_factory=set)  # variables that may have one array
     noted: int = 0  # how often objects had changed when the turn began
     logged: int = 0  # how often lists had been appended to when the turn began
     collects: list[Any] = field(default_factory=list)  # lists to which turns append
@@ -119,6 +120,7 @@ class Head:
         self.before = {_moved(slot, made): leaf.of(made) for slot, leaf in self.before.items()}
         self.begun = {_moved(slot, made): leaf.of(made) for slot, leaf in self.begun.items()}
         self.parameters = {_moved(slot, made): value for slot, value in self.parameters.items()}
+        self.held = None
 
     def __post_init__(self) -> None:
         frame = self.frame.back

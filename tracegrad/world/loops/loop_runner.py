@@ -81,6 +81,7 @@ class Level:
     entered: int
     limb: Limb
     shown: Any = None  # what the function has in their place
+    turned: bool = True  # a turn has begun since frames were put back to one
 
     def step_back(self) -> None:
         """The number of this turn comes once more, in what the function is given anew."""
@@ -88,6 +89,7 @@ class Level:
             left = left_of(self.numbers)
             self.numbers = iter(range(left.start - left.step, left.stop, left.step))
             self.shown = None
+        self.turned = True
 
 
 def left_of(numbers: Any) -> range:
@@ -248,6 +250,7 @@ class Walk:
         self.meeting.clear()
         counter, goes_on = level.cycle.counter, self._goes_on(level)
         if counter is None:
+            level.turned = True
             return level.limb.turn
         number = ABSENT if goes_on is False else next(level.numbers, ABSENT)
         if goes_on and number is ABSENT:
@@ -257,6 +260,7 @@ class Walk:
             for name, index in self.trace.sizes.counters.items():
                 if index is counter.index:
                     self.trace.sizes.seen[name] = number
+            level.turned = True
             return level.limb.turn
         if len(self.levels) > 1:
             self._stack(level)

@@ -16,7 +16,7 @@ What a loop does that is not understood here leaves it as it was recorded, turn 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -62,10 +62,9 @@ from tracegrad.world.loops.loops_without_turns import Begun, state_of
 from tracegrad.world.loops.remade_objects import MOVING
 from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
 from tracegrad.world.loops.state_items import How, held
-from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling import Unrolling
 from tracegrad.world.loops.unrolling_reasons import REASONS, statement
-from tracegrad.world.loops.widened_states import Learned, States, is_in_float64, widened
+from tracegrad.world.loops.widened_states import Learned, States, widened
 from tracegrad.world.loops.windows import span_of
 from tracegrad.world.loops.written_places import Place, has_name
 from tracegrad.world.mutating_operations import READING, changes, changes_by_name
@@ -616,25 +615,6 @@ class Loops(Unrolling):
     def is_repeatable(self) -> bool:
         return not (self.fixed or self.world.effects) and is_only_thread()
 
-    def needs_tape(self) -> None:
-        """The run does something that cannot be done twice, and will not become a program."""
-        self.fixed = True
-        if self.wide:
-            self.forget_wide()
-            raise Learned
-        if self.untaped and self.differentiated:
-            raise Taped
-
-    @property
-    def mixes_floats(self) -> bool:
-        """Whether floats of Python were taken for NumPy's, among numbers of other dtypes."""
-        return bool(self.wide) and not is_in_float64(self.trace.builder.nodes)
-
-    def forget_wide(self) -> None:
-        """In no other run such variables hold NumPy's: the loops are unrolled."""
-        for head in self.wide.values():
-            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
-
     # -- running the turns that are left ----------------------------------------------------------
 
     def _run(self, head: Head) -> int:
@@ -647,7 +627,11 @@ class Loops(Unrolling):
         """A turn comes by a new arm to where others meet, and goes on as they did."""
         level, nodes = self.walk.levels[-1], self.trace.builder.nodes
         whole = tuple(nodes[level.entered + 1 :])
-        if why := self._cannot_return(level.head, whole):
+        why = self._cannot_return(level.head, whole)
+        for around in self.walk.levels:
+            if self._marks(around.head) != around.head.marks:
+                why = why or around.head.barred or self.barred or "a turn changes more in some ways"
+        if why:
             self._refuse(level.head, why)
             return int(self.world.machine.frame.index)
         pairs = zip(meet.joint.parameters, tensors, strict=True)
@@ -696,7 +680,7 @@ class Loops(Unrolling):
             self.places = {place.of(back.made): x for place, x in self.places.items()}
             for level in walk.levels:
                 level.head.moves(back.made)
-                self._stands(level, frames)
+                self._stands(level, frames, back.made)
             self.trace.operands = walk.notes
             if left is not None:
                 self.lists.finish(left.head, left.head.peeled)
@@ -715,15 +699,21 @@ class Loops(Unrolling):
             return go()
         raise Elsewhere(outermost, go)
 
-    def _stands(self, level: Level, frames: Sequence[Frame]) -> None:
-        """A loop goes on in a frame that was put back."""
+    def _stands(self, level: Level, frames: Sequence[Frame], made: Mapping[int, Any]) -> None:
+        """A loop goes on in a frame that was put back; what its turn has done is not forgotten."""
         head = level.head
         self.heads = {key: other for key, other in self.heads.items() if other is not head}
         head.frame = frames[head.depth - self.walk.levels[0].head.depth]
         self.heads[id(head.frame), head.target] = head
-        head.wrote, head.changes, head.noted = len(self.written), 0, len(self.changed)
-        head.idle = len(self.counted.idle)
-        head.marks = self._marks(head)
+        if level.turned:
+            head.wrote, head.changes, head.noted = len(self.written), 0, len(self.changed)
+            head.idle = len(self.counted.idle)
+            head.marks = self._marks(head)
+            level.turned = False
+        self.written[head.wrote :] = [
+            ref(made[id(x)]) if id(x := known()) in made else known
+            for known in self.written[head.wrote :]
+        ]
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
             head.iterator, head.shown = level.numbers, level.shown or head.shown
@@ -773,7 +763,7 @@ class Loops(Unrolling):
         whole_ways = [way for way in cycle.ways if way.arguments is not None]
         if arguments is None or body is None or len(whole_ways) == MOST_WAYS:
             if arguments is None:
-                self._learn(head)
+                self._learn(head, level.entered + 1)
             if head.iterator is not None and (arguments is not None or not self._follow(level)):
                 self._refuse(head, "a loop that goes on otherwise")
             self._settle(head)

@@ -11,8 +11,9 @@ from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
 from tracegrad.world.loops.remade_objects import MOST_ITEMS
+from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import Reasons
-from tracegrad.world.loops.widened_states import Learned
+from tracegrad.world.loops.widened_states import Learned, is_in_float64
 
 
 class Unrolling(Closing):
@@ -23,6 +24,9 @@ class Unrolling(Closing):
     reasons: Reasons
     tried: dict[tuple[Any, int], int]  # turns that stood for no others
     refused: bool  # the run is no program, because a loop was closed
+    fixed: bool  # the run has done something that cannot be done twice, or has ended
+    untaped: bool  # some turns have left no tape
+    differentiated: bool  # what the run gives
 
     def _settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""
@@ -96,6 +100,25 @@ class Unrolling(Closing):
         """A derivative of what was recorded is taken in the run: of turns there is no record."""
         for head in [*self.closed]:
             self._refuse(head, "a derivative of a loop in the function itself")
+
+    def needs_tape(self) -> None:
+        """The run does something that cannot be done twice, and will not become a program."""
+        self.fixed = True
+        if self.wide:
+            self.forget_wide()
+            raise Learned
+        if self.untaped and self.differentiated:
+            raise Taped
+
+    @property
+    def mixes_floats(self) -> bool:
+        """Whether floats of Python were taken for NumPy's, among numbers of other dtypes."""
+        return bool(self.wide) and not is_in_float64(self.trace.builder.nodes)
+
+    def forget_wide(self) -> None:
+        """In no other run such variables hold NumPy's: the loops are unrolled."""
+        for head in self.wide.values():
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
 
     def adds_gradients(self) -> None:
         """``backward()`` in a turn changes leaves, of which no turn that stands for all is told."""

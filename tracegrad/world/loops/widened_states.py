@@ -32,6 +32,8 @@ class Change(Flag):
     BOUND = auto()  # to something else
     WRITTEN = auto()  # the array that it has, in place
     WIDENED = auto()  # it is `WIDE`
+    FILLED = auto()  # each turn appends to the list that it has
+    SHARED = auto()  # to an array that another variable has, too: in some turns, or at first
     SHOWN = auto()  # it is a Tensor to the caller: see `Trace.shown`
 
 
