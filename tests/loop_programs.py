@@ -374,7 +374,7 @@ class Writer:
         u, v = self.scalar(), self.vector()
         at = self.index()
         options = [f"s = {u}", f"r = {u}", f"s += {u}", "s, r = r, s * 0.9", f"r = s\ns = {u}"]
-        options += [f"e = {u}"] * bool(self.loops)
+        options += [f"e = {u}", "r = s"] * bool(self.loops)
         further = {
             "a": (f"a = {v}", f"a = {v}", f"a *= {self.number()}", f"a = a + {u}", f"a[1] = {u}"),
             "b": (f"b = {v}", "b = a" if "a" in self.has else f"b = {v}", f"b = b + {v}"),

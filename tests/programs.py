@@ -2568,3 +2568,38 @@ def adaptive_steps(np):
         return np.sum(y**2)
 
     return loss
+
+
+@program(lambda draw, n=12: (draw(n), draw()), dict(n=15))
+def best_so_far(np):
+    """A descent that keeps its best point, and the losses in a list; the best is an older point."""
+
+    def loss(target, rate):
+        point, lowest, best, losses = target[0], target[1] ** 2, target[1] * 1.0, []
+        for wanted in target:
+            point = point - 0.3 * np.tanh(rate) * (point - wanted) + 0.2 * np.sin(point)
+            value = np.tanh(point - wanted) ** 2
+            if value < lowest:
+                lowest, best = value, point
+            losses.append(value * lowest)
+        return best * lowest + np.sum(np.stack(losses))
+
+    return loss
+
+
+@program(lambda draw, n=12: (draw(n),), dict(n=17))
+def highest_price_paid(np):
+    """An element becomes a variable in some turns, and each turn fills a list."""
+
+    def loss(prices):
+        cost, gains = prices[0], []
+        for price in prices[1:]:
+            gain = price - cost - 0.1
+            if gain > 0.0:
+                cost = price
+                gains.append(gain)
+            else:
+                gains.append(0.3 * gain * price)
+        return np.sum(np.stack(gains)) * cost
+
+    return loss

@@ -58,6 +58,8 @@ ONE_BY_ONE = {
     "thinned_copy",
     "variables_that_turns_set_to_floats",
     "adaptive_steps",
+    "best_so_far",
+    "highest_price_paid",
 }
 """Programs whose way depends on the example."""
 
