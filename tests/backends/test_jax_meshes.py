@@ -6,14 +6,14 @@ Eight virtual devices are those of a process of its own.
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from checks import devices
+
 ROOT = Path(__file__).parents[2]
-EIGHT = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
 LAYOUTS = """
 import json
 import jax, numpy as np, tracegrad as tg
@@ -422,7 +422,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def run(program: str, *arguments: str) -> str:
-    environment = {**EIGHT, "PYTHONPATH": str(ROOT)}
+    environment = {**devices(8), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", WITHOUT_BUDGET + program, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -461,11 +461,7 @@ def test_two_processes_train_from_the_first_call_on():
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-        "PYTHONPATH": str(ROOT),
-    }
+    environment = {**devices(2), "PYTHONPATH": str(ROOT)}
     started = [
         subprocess.Popen(
             [sys.executable, "-c", WITHOUT_BUDGET + PROCESSES, port, number],
