@@ -6,6 +6,7 @@ NumPy arrays and scalars, so that results of every mode compare whatever contain
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -186,6 +187,12 @@ def dot(a: Any, b: Any) -> Any:
 
 
 # -- JAX ----------------------------------------------------------------------------------------
+
+
+def devices(n: int) -> dict[str, str]:
+    """The environment of a process in which JAX has n virtual devices."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={n}"
+    return {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
 
 
 def wide_jax() -> Any:

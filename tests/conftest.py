@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gc
+import os
 import sys
 import warnings
 from collections import Counter
@@ -25,6 +26,8 @@ for name, most in EXAMPLES.items():
     hypothesis.settings.register_profile(
         name, deadline=None, derandomize=True, database=None, max_examples=most
     )
+
+QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 config.check = True  # every graph is verified after every pass
@@ -60,8 +63,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """How many examples tests of hypothesis draw, which do not say it themselves."""
-    hypothesis.settings.load_profile("long" if config.getoption("--long") else "sampled")
+    """How many examples tests of hypothesis draw, which do not say it themselves.
+
+    And XLA optimizes nothing, which takes a third of the time: what it is given is the same, and
+    programs run once or twice. With ``--long`` it does what it does for users.
+    """
+    everything = config.getoption("--long")
+    hypothesis.settings.load_profile("long" if everything else "sampled")
+    if not everything:
+        os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

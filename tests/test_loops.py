@@ -546,7 +546,7 @@ def test_the_way_back_of_a_loop_reads_where_it_was_left(function):
 
 def many_ways_back(x):
     n, t, u, y = len(x), 0.5, 1.0, np.zeros_like(x)
-    for i in range(1, n):
+    for i in range(3, n):
         for j in range(i, n):
             for k in range(j + 1):
                 if x[k] > 1.0:
@@ -568,7 +568,7 @@ def many_ways_back(x):
 
 def test_a_way_back_does_not_double_with_each_loop():
     """Each of its loops may leave cotangents or not: their arms would hold all that is before."""
-    f, x = tg.value_and_grad(many_ways_back), np.random.default_rng(0).normal(size=8)
+    f, x = tg.value_and_grad(many_ways_back), np.random.default_rng(1).normal(size=8)
     assert_same_bits(f(x), eagerly(f, x))
 
 

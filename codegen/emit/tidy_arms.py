@@ -51,9 +51,10 @@ def drop_comments(writer: Writer[Origin], start: int) -> None:
 
 def _shared_end(writer: Writer[Origin], heads: Sequence[int]) -> list[_Line]:
     """Takes back what both arms end with, comments but the first arm's left out."""
-    lines = [*map(_Line, writer.lines, writer.marks)]
-    one = _statements(lines[heads[0] + 1 : heads[1]], writer.depth + 1)
-    other = _statements(lines[heads[1] + 1 :], writer.depth + 1)
+    lines = [*map(_Line, writer.lines[heads[0] :], writer.marks[heads[0] :])]
+    between = heads[1] - heads[0]
+    one = _statements(lines[1:between], writer.depth + 1)
+    other = _statements(lines[between + 1 :], writer.depth + 1)
     count = 0
     for mine, others in zip(reversed(one), reversed(other), strict=False):
         if _code(mine) != _code(others):

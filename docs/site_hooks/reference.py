@@ -61,10 +61,10 @@ def home(value: Any) -> str:
 def names_of(path: str) -> list[str]:
     """How an object may be called: its name, and its others in that module and in tracegrad."""
     module = path.rpartition(".")[0]
-    found = {path.replace("tracegrad", "tg", 1): None}
+    value, found = named(path), {path.replace("tracegrad", "tg", 1): None}
     for place in (module, "tracegrad"):
         members = vars(importlib.import_module(place))
-        same = [n for n in members.get("__all__", ()) if members[n] is named(path)]
+        same = [n for n in members.get("__all__", ()) if members[n] is value]
         found |= {f"{place.replace('tracegrad', 'tg', 1)}.{other}": None for other in same}
     return list(found)
 

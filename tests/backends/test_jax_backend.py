@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close, leaves
+from checks import assert_close, devices, leaves
 
 import tracegrad as tg
 from tracegrad.errors import ArgumentError, TracegradError
@@ -535,8 +535,7 @@ def test_results_stay_where_the_arguments_are():
             assert gradient.sharding.is_equivalent_to(rows, 1), gradient.sharding
         assert np.allclose(value, f(0.5, np.arange(8.0)))
         """,
-        XLA_FLAGS="--xla_force_host_platform_device_count=2",
-        JAX_PLATFORMS="cpu",
+        **devices(2),
     )
 
 

@@ -6,14 +6,14 @@ Eight virtual devices are those of a process of its own.
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from checks import devices
+
 ROOT = Path(__file__).parents[2]
-EIGHT = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
 LAYOUTS = """
 import json
 import jax, numpy as np, tracegrad as tg
@@ -309,6 +309,7 @@ print("done")
 
 
 VARYING = """
+import sys
 import jax, numpy as np, tracegrad as tg
 from jax.sharding import AxisType, PartitionSpec as P
 
@@ -388,13 +389,12 @@ jax.config.update("jax_enable_x64", True)
 mesh = jax.make_mesh((8,), ("d",), axis_types=(AxisType.Auto,))
 xs, w = np.random.default_rng(0).normal(size=(8, 10)), np.ones(10)
 of_any_turns = (returns_early, breaks, nested, turns)  # JAX has no reverse mode for these
-for f in (decides, two_results, counts, returns_early, recurrence, layers, filled, breaks, nested,
-          turns, of_parameters):
+for f in map(globals().get, sys.argv[1].split()):
     g, c = tg.grad(f), tg.compile(f)
     every = [tg.grad(f)(w, x) for x in xs]
     expected = every[0] if f is of_parameters else sum(every)
     for checked in (True, False):
-        for around in (jax.jit, lambda run: run):
+        for around in (jax.jit, lambda run: run)[: 1 + (f.__name__ in sys.argv[2].split())]:
             options = dict(mesh=mesh, in_specs=(P(), P("d")), check_vma=checked)
             if checked:
                 by_jax = lambda w, x: jax.grad(c)(w, x[0])
@@ -422,7 +422,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def run(program: str, *arguments: str) -> str:
-    environment = {**EIGHT, "PYTHONPATH": str(ROOT)}
+    environment = {**devices(8), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", WITHOUT_BUDGET + program, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -453,19 +453,23 @@ def test_calls_without_a_program_stay_on_their_devices():
     assert run(OP_BY_OP).splitlines()[-1] == "done"
 
 
-def test_branches_and_loops_vary_over_a_mesh_as_what_they_are_of():
-    assert run(VARYING).splitlines()[-1] == "done"
+VARY = (
+    *("decides", "two_results", "counts", "returns_early", "recurrence", "layers", "filled"),
+    *("breaks", "nested", "turns", "of_parameters"),
+)
+
+
+def test_branches_and_loops_vary_over_a_mesh_as_what_they_are_of(few):
+    """Some of them without jit as well, where JAX compiles operation by operation."""
+    shown = run(VARYING, " ".join(VARY), " ".join(few(VARY, 4)))
+    assert shown.splitlines()[-1] == "done"
 
 
 def test_two_processes_train_from_the_first_call_on():
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-        "PYTHONPATH": str(ROOT),
-    }
+    environment = {**devices(2), "PYTHONPATH": str(ROOT)}
     started = [
         subprocess.Popen(
             [sys.executable, "-c", WITHOUT_BUDGET + PROCESSES, port, number],

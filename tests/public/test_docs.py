@@ -20,7 +20,6 @@ import doctest
 import importlib.util
 import inspect
 import io
-import os
 import re
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from checks import devices
 from test_public_functions import MODULES as public_modules
 
 import tracegrad as tg
@@ -202,11 +202,8 @@ def test_a_page_runs_and_prints_what_it_shows(page, as_it_was, request):
 def test_the_guide_to_meshes_prints_the_same_on_eight_devices():
     pytest.importorskip("jax")
     test = f"{Path(__file__)}::test_a_page_runs_and_prints_what_it_shows[docs/guides/meshes.md]"
-    flags = "--xla_force_host_platform_device_count=8"
     command = [sys.executable, "-m", "pytest", "-q", test]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "XLA_FLAGS": flags}, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=ROOT, env=devices(8), capture_output=True, text=True)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 

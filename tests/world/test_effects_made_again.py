@@ -470,7 +470,7 @@ def outcome(effect, again, how, order, compiled):
 CASES = list(itertools.product(HOW, AGAIN, EFFECTS, GIVEN))
 
 
-@pytest.mark.sampled(29)
+@pytest.mark.sampled(61)
 @pytest.mark.parametrize(
     ("how", "again", "effect", "given"),
     CASES,

@@ -159,6 +159,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.filterwarnings("ignore:.*more than compute")
 @pytest.mark.parametrize(("derived", "effect"), WAYS)
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -167,6 +167,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

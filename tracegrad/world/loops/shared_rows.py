@@ -64,7 +64,11 @@ class SharedRows:
 
     def _sources(self, value: Value) -> set[Value]:
         """The values that one may be: a parameter is what it is given."""
-        came_from, producer = self._came_from(), self.trace.builder.producer
+        producer = self.trace.builder.producer
+        made = producer.get(value)
+        if isinstance(made, Call) and made.op is not handed:
+            return {value}
+        came_from = self._came_from()
         found: set[Value] = set()
         waiting = [value]
         while waiting:

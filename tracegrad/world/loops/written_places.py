@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import CellType
+from types import CellType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -87,17 +88,35 @@ def has_name(kind: int, x: Any, name: Any) -> bool:
 
 def reached_from(waiting: list[Any], outside: Any, sought: Collection[int]) -> set[int]:
     """Which of the sought objects (ids) are held by these, as far as a look at all shows."""
+    found: set[int] = set()
+    for n, x in enumerate(_held(waiting, outside)):
+        if n == MOST_HELD or (type(x) is ModuleType and _holds_too_many(x)):
+            return set(sought)
+        if id(x) in sought:
+            found.add(id(x))
+    return found
+
+
+def _held(waiting: list[Any], outside: Any) -> Iterator[Any]:
+    """These objects and what they hold, each once."""
     seen: dict[int, Any] = {}
     while waiting:
         x = waiting.pop()
         if id(x) in seen or type(x) in _CLOSED or isinstance(x, type) or outside(x):
             continue
         seen[id(x)] = x
-        if len(seen) > MOST_HELD:
-            return set(sought)
+        yield x
         waiting += gc.get_referents(x)
-    return {key for key in sought if key in seen}
 
 
+def _holds_too_many(module: ModuleType) -> bool:
+    """Whether a module leads to most others, as one does that imports NumPy: looked at once."""
+    if module not in _VAST:
+        held = enumerate(_held([module], lambda x: False))
+        _VAST[module] = any(n == MOST_HELD for n, _ in held)
+    return _VAST[module]
+
+
+_VAST: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
 _CLOSED = frozenset({Tensor, *PLAIN, type(ABSENT), Machine, Program})
 _NAMING = frozenset({dict, list, OrderedDict, defaultdict})
