@@ -9,6 +9,8 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,6 @@ for name, most in EXAMPLES.items():
     hypothesis.settings.register_profile(
         name, deadline=None, derandomize=True, database=None, max_examples=most
     )
-
-QUICKLY_COMPILED = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 gc.set_threshold(100_000, 20, 100)  # each collection calls XLA's as well
 config.check = True  # every graph is verified after every pass
@@ -71,7 +71,17 @@ def pytest_configure(config: pytest.Config) -> None:
     everything = config.getoption("--long")
     hypothesis.settings.load_profile("long" if everything else "sampled")
     if not everything:
-        os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
+        os.environ.setdefault("XLA_FLAGS", " ".join(_quickly_compiled()))
+
+
+def _quickly_compiled() -> Iterator[str]:
+    """Flags with which XLA optimizes nothing, as far as it knows them: others end the process."""
+    yield "--xla_backend_optimization_level=0"
+    package = find_spec("jaxlib")
+    for path in Path(package.origin).parent.glob("libjax_common*") if package else ():
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as library:
+            if library.find(b"xla_cpu_use_fusion_emitters") >= 0:
+                yield "--xla_cpu_use_fusion_emitters=false"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
