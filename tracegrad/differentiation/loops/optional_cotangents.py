@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.ir import Block, Branch, Builder, Origin, Value
+from codegen.spelling import Subscript
 from tracegrad.differentiation.loops.list_reads import Cotangents
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import Facts, Unrollable
@@ -21,6 +22,7 @@ from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.differentiation.ways_back import BOOL
 from tracegrad.ops.elementwise.ufuncs import where
 from tracegrad.ops.shape.creation import full_of, zeros_of
+from tracegrad.ops.shape.indexing import element
 
 MOST_AFTER = 8  # sets of values that may have a cotangent behind a loop
 MOST_LACKING = 4  # sets of parameters that may have none in a turn
@@ -159,6 +161,11 @@ class Telling:
                 none = self.reverse.builder.constant(0.0, replace(ct.type, shape=(), weak=True))
                 given = [self.reverse.staged(v) for v in (met, ct, none)]
                 found[value] = where(*given).value
+                if not ct.type.shape:  # np.where gives an array
+                    call = self.reverse.builder.call
+                    (found[value],) = call(
+                        element, (found[value],), self._named(value, ct), index=Subscript(())
+                    )
         return found
 
     def _maybe(self, facts: Facts, mine: Cotangents, begun: Cotangents) -> list[Value]:

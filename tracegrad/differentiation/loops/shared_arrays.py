@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 from codegen.ir import (
     Again,
@@ -159,8 +159,9 @@ def _pairs(graph: Graph, loop: Loop) -> Iterator[tuple[int, int]]:
 def _flagged(
     graph: Graph, label: object, one: int, other: int, flowing: Set[Value]
 ) -> tuple[Graph, set[object]]:
-    for first, second in ((one, other), (other, one)):
-        flags = _Flags(graph, label, first, second, flowing)
+    places = ((one, other), (other, one))
+    for (first, second), follows in product(places, (False, True)):
+        flags = _Flags(graph, label, first, second, flowing, follows)
         try:
             return graph.with_block(flags.around(graph.block)), flags.labels
         except _OutOfOrder:
@@ -170,12 +171,22 @@ def _flagged(
 
 
 class _Flags:
-    """Gives a loop a flag that tells whether two of its parameters, at places, are one array."""
+    """Gives a loop a flag that tells whether two of its parameters, at places, are one array.
+
+    Where it `follows`, the second one may go through joins before it is taken from the first.
+    """
 
     def __init__(
-        self, graph: Graph, label: object, first: int, second: int, flowing: Set[Value]
+        self,
+        graph: Graph,
+        label: object,
+        first: int,
+        second: int,
+        flowing: Set[Value],
+        follows: bool,
     ) -> None:
         self.flowing = flowing
+        self.follows = follows
         self.joins = _Joins(graph)
         found = (n for n in graph.all_nodes if isinstance(n, Loop) and n.label == label)
         self.loop = next(found)
@@ -184,6 +195,7 @@ class _Flags:
         self.flag = self._new()
         self.asked: dict[object, dict[tuple[Value, Value], Value]] = {}
         self.labels: set[object] = set()
+        self.followed: set[object] = set()  # the joins that it goes through
 
     def _reads(self, block: Block, value: Value) -> bool:
         """Whether a block reads a value in what has a backward, or hands it on."""
@@ -246,7 +258,7 @@ class _Flags:
                 last = replace(last, blocks=tuple([self._block(b, now) for b in last.blocks]))
             case Join():
                 asked = self.asked[last.label] = {}
-                after = self._block(last.after, now)
+                after = self._after(last, now)
                 body = self._block(last.body, now)
                 parameters = (*last.parameters, *asked.values())
                 last = replace(last, parameters=parameters, blocks=(body, after))
@@ -266,14 +278,45 @@ class _Flags:
                     self._reads(b, self.b) for b in node.blocks[:1]
                 )
             case Join():
-                return self._reads(node.body, self.b)
+                return self._reads(node.body, self.b) and self._goes_on_as(node) is None
             case Again(label, arguments) if label == self.loop.label:
                 stays = [i for i, value in enumerate(arguments) if value is self.b]
                 both = arguments[self.first] is self.a and stays == [self.second]
                 return bool(stays) and not both
             case Again(label, arguments):
-                return self.b in arguments
+                return self.b in arguments and label not in self.followed
         return False
+
+    def _goes_on_as(self, join: Join) -> Value | None:
+        """The parameter of a join that the second variable goes on as, and is nothing else."""
+        if not self.follows or self._reads(join.after, self.b):
+            return None
+        given = [
+            (parameter, value)
+            for end in self.joins.ends[join.label]
+            for parameter, value in zip(join.parameters, end.arguments, strict=True)
+        ]
+        found = {parameter for parameter, value in given if value is self.b}
+        calls = (node for node in walk(join.body.nodes) if isinstance(node, Call | Loop))
+        if len(found) != 1 or any(self.b in node.operands for node in calls):
+            return None
+        return found.pop()
+
+    def _after(self, join: Join, now: Value) -> Block:
+        """What follows a join, in which the second variable may be a parameter of that."""
+        goes_on = self._goes_on_as(join) if now is self.b else None
+        if goes_on is None:
+            return self._block(join.after, now)
+        self.followed.add(join.label)
+        before = self.b, self.flag
+        self.b, self.flag = goes_on, self._asked(join, (self.a, goes_on))
+        after = self._block(join.after, goes_on)
+        self.b, self.flag = before
+        return after
+
+    def _asked(self, join: Join, pair: tuple[Value, Value]) -> Value:
+        """The parameter of a join that tells whether two values are one array."""
+        return self.asked[join.label].setdefault(pair, self._new())
 
     def _taken(self, block: Block, at: int) -> Block:
         """The block where the second variable is taken from the first one, before a node."""
@@ -314,8 +357,7 @@ class _Flags:
         if x is y or join is None:
             numbers.append(_constant(x is y))
             return numbers[-1].results[0]
-        asked = self.asked[join.label]
-        return asked.setdefault((x, y), self._new())
+        return self._asked(join, (x, y))
 
 
 def _constant(value: bool) -> Constant:

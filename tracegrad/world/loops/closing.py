@@ -83,9 +83,12 @@ class Closing(FirstTurns):
             head.why = MOVED
             return False
         changed, head.shared = {}, set()
+        known = self.states.get((head.frame.code, head.target), {})
         for slot, leaf in now.items():
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
+                if Change.BOUND in known.get(slot, Change(0)) and self._may_vary(head, slot, leaf):
+                    changed[slot] = leaf
                 continue
             if on_stack(slot) or not self._may_vary(head, slot, leaf):
                 self._learns(head, learned(self, head, now) or {})
@@ -142,7 +145,9 @@ class Closing(FirstTurns):
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
         head.tails = [(place, x) for place, x in tails if place is not None]
         made: dict[int, tuple[Value, Any]] = {}
-        shares = head.may_be_one = {s for s in changed if states and Change.SHARED in states[s]}
+        learned_of = self.states.get((frame.code, head.target), {})
+        shares = {s for s in changed if Change.SHARED in learned_of.get(s, Change(0))}
+        head.may_be_one = shares
         for slot, leaf in changed.items():
             known = None if slot in shares else made.get(id(leaf.holder))
             if known is None:
@@ -245,7 +250,7 @@ class Closing(FirstTurns):
             head.written[value] = x
             return value, x
         memory = is_memory(x) or isinstance(x, np.ndarray)
-        others = slot in head.shared or (head.whole and memory)
+        others = slot in head.shared or (memory and (head.whole or slot in head.may_be_one))
         if others or (type(x) is Tensor and is_linked(x)):
             self._freeze(head, x, value, argument)
         array = x._array if type(x) is Tensor else x
