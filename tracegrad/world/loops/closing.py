@@ -65,6 +65,7 @@ class Closing(FirstTurns):
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
+    tried: dict[tuple[Any, int], int]  # turns that stood for no others
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
     def _open(self, head: Head) -> bool:
@@ -398,26 +399,30 @@ class Closing(FirstTurns):
             written = parameter in head.written if same and parameter is not None else same
             found[slot] = _change(written, wide)
             new |= wide or parameter is None
-        for slot in self._are_one_in_some(head, now):
+        for slot in self._become_one(head, now):
             if slot in found:
                 found[slot] |= Change.SHARED
                 new |= slot not in head.may_be_one
         if new:
             self._learns(head, found)
 
-    def _are_one_in_some(self, head: Head, now: Mapping[Slot, Leaf]) -> set[Slot]:
-        """The variables that are one array with others where turns begin or end, if not always."""
-        first, ended = (
+    def _become_one(self, head: Head, now: Mapping[Slot, Leaf]) -> set[Slot]:
+        """The variables that a turn, this one or that before, has made one array with others."""
+        first, begun, ended = (
             {s: id(leaf.holder) for s, leaf in held.items() if leaf.value is not None}
-            for held in (head.before, now)
+            for held in (head.before, head.begun, now)
         )
 
-        def is_one(held: Mapping[Slot, Any], one: Slot, other: Slot) -> bool:
-            return one in held and other in held and held[one] == held[other]
+        def are_one(held: Mapping[Slot, int], pair: tuple[Slot, Slot]) -> bool:
+            return len({held.get(slot, slot) for slot in pair}) == 1
 
-        pairs = combinations(ended, 2)
-        known = (first, head.parameters, ended)
-        some = (pair for pair in pairs if len({is_one(held, *pair) for held in known}) > 1)
+        pairs = combinations([slot for slot in ended if len(slot) == 1], 2)
+        some = (
+            pair
+            for pair in pairs
+            if (are_one(ended, pair) and not are_one(begun, pair))
+            or (are_one(begun, pair) and not are_one(first, pair))
+        )
         return {slot for pair in some for slot in pair}
 
     def _fills(self, head: Head, at: int) -> bool:
