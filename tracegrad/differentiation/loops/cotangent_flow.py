@@ -80,21 +80,22 @@ def has_one_reader(loop: Loop, parameter: Value, flowing: Set[Value]) -> bool:
         known |= new
         new = handed_on(loop, nodes, new)
     stays = parameter in handed_on(loop, nodes, known)
-    in_turn = sum(_readers(loop.turn, value, flowing) for value in known)
-    behind = 0
-    if loop.after:
-        behind = sum(_readers(loop.after, value, flowing) for value in known)
+    inside = {node.label for node in (loop, *nodes) if isinstance(node, Loop | Join)}
+
+    def readers(block: Block, value: Value) -> int:
+        """How many calls and returns on one way through a block add to the cotangent of a value."""
+        found = block.outputs.count(value)
+        for node in block.nodes:
+            inner = [readers(b, value) for b in inner_blocks(node)]
+            found += max(inner, default=0) if isinstance(node, Branch) else sum(inner)
+            if isinstance(node, Loop):  # in each of its turns
+                found += inner[0] + 2 * node.arguments.count(value)
+            elif isinstance(node, Again) and node.label not in inside:  # nobody knows how many
+                found += 2 * node.arguments.count(value)
+            elif isinstance(node, Call) and not flowing.isdisjoint(node.results):
+                found += node.operands.count(value)
+        return found
+
+    in_turn = sum(readers(loop.turn, value) for value in known)
+    behind = sum(readers(loop.after, value) for value in known) if loop.after else 0
     return in_turn <= (not stays) and behind <= 1
-
-
-def _readers(block: Block, value: Value, flowing: Set[Value]) -> int:
-    """How many calls and returns on one way through a block add to the cotangent of a value."""
-    found = block.outputs.count(value)
-    for node in block.nodes:
-        inner = [_readers(b, value, flowing) for b in inner_blocks(node)]
-        found += max(inner, default=0) if isinstance(node, Branch) else sum(inner)
-        if isinstance(node, Loop):
-            found += inner[0] + 2 * node.arguments.count(value)  # in each of its turns
-        if isinstance(node, Call) and not flowing.isdisjoint(node.results):
-            found += node.operands.count(value)
-    return found

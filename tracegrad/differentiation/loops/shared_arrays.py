@@ -31,7 +31,7 @@ Before::                                       After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -72,24 +72,32 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
     Raises `Unrollable` where that is not enough to add up cotangents in a tape's order.
     """
     loops = [n for n in graph.all_nodes if isinstance(n, Loop) and not n.origin.section]
-    pairs = {loop.label: [*_pairs(graph, loop)] for loop in loops}
+    pairs = {loop.label: _pairs(graph, loop) for loop in loops}
     if not any(pairs.values()):
         return graph, frozenset()
     active, flowing = active_values(graph, wanted), with_cotangents(graph)
     labels: set[object] = set()
     for loop in loops:
-        found = [
-            pair
-            for pair in pairs[loop.label]
-            if active.issuperset(both := [loop.parameters[i] for i in pair])
-            and not all(has_one_reader(loop, p, flowing) for p in both)
-        ]
+        found = []
+        for places, arrays in pairs[loop.label].items():
+            both = [loop.parameters[i] for i in places]
+            if active.issuperset(both):
+                if not arrays.isdisjoint(_items(loop)):
+                    raise Unrollable("an array that two variables have is an item of a list")
+                if not all(has_one_reader(loop, p, flowing) for p in both):
+                    found.append(places)
         if len({i for pair in found for i in pair}) < 2 * len(found):
             raise Unrollable("three variables are one array in some turns")
         for one, other in found:
             graph, label = _flagged(graph, loop.label, one, other, flowing)
             labels |= label
     return graph, frozenset(labels)
+
+
+def _items(loop: Loop) -> set[Value]:
+    """What turns append to lists."""
+    calls = (node for node in walk([loop]) if isinstance(node, Call) and node.op is collected)
+    return {call.operands[1] for call in calls}
 
 
 def without_joins(graph: Graph, labels: frozenset[object]) -> Graph:
@@ -119,10 +127,15 @@ class _Joins:
         joins = [node for node in graph.all_nodes if isinstance(node, Join)]
         self.order = {join.label: i for i, join in enumerate(joins)}
         self.of = {p: join for join in joins for p in join.parameters}
+        self.parameters = {join.label: join.parameters for join in joins}
         self.ends: dict[object, list[Again]] = {}
         for node in graph.all_nodes:
             if isinstance(node, Again):
                 self.ends.setdefault(node.label, []).append(node)
+
+    def given(self, end: Again) -> dict[Value, Value]:
+        """What the parameters of a join are on a path that ends so; nothing of a loop's."""
+        return dict(zip(self.parameters.get(end.label, ()), end.arguments, strict=False))
 
     def last(self, *values: Value) -> Join | None:
         """The join that has handed on one of some values last."""
@@ -136,24 +149,21 @@ class _Joins:
             yield one, other
             return
         for end in self.ends[join.label]:
-            given = dict(zip(join.parameters, end.arguments, strict=True))
+            given = self.given(end)
             yield from self.leaves(given.get(one, one), given.get(other, other))
 
 
-def _pairs(graph: Graph, loop: Loop) -> Iterator[tuple[int, int]]:
-    """The parameters of a loop that may be one array, by their places."""
+def _pairs(graph: Graph, loop: Loop) -> dict[tuple[int, int], set[Value]]:
+    """The parameters of a loop that may be one array, by their places; and which arrays."""
     joins = _Joins(graph)
     given = [loop.arguments, *(end.arguments for end in joins.ends.get(loop.label, ()))]
     inexact = [i for i, p in enumerate(loop.parameters) if is_inexact(p.type.dtype)]
+    found = {}
     for i, j in combinations(inexact, 2):
         leaves = [pair for g in given for pair in joins.leaves(g[i], g[j])]
-        both = {a for a, b in leaves if a is b}
-        if not both:
-            continue
-        lists = (n for n in walk([loop]) if isinstance(n, Call) and n.op is collected)
-        if any(node.operands[1] in both for node in lists):
-            raise Unrollable("an array that two variables have is an item of a list")
-        yield i, j
+        if arrays := {a for a, b in leaves if a is b}:
+            found[i, j] = arrays
+    return found
 
 
 def _flagged(
@@ -274,9 +284,7 @@ class _Flags:
             case Call():
                 return self._is_reader(node, self.b)
             case Loop():
-                return self.b in node.arguments or any(
-                    self._reads(b, self.b) for b in node.blocks[:1]
-                )
+                return self.b in node.arguments or self._reads(node.turn, self.b)
             case Join():
                 return self._reads(node.body, self.b) and self._goes_on_as(node) is None
             case Again(label, arguments) if label == self.loop.label:
@@ -337,17 +345,13 @@ class _Flags:
         if end.label == self.loop.label:
             pairs = [(end.arguments[self.first], end.arguments[self.second])]
         else:
-            parameters = next((p for p in (self._parameters(end.label),)), ())
-            given = dict(zip(parameters, end.arguments, strict=False))
+            given = self.joins.given(end)
             asked = self.asked.get(end.label, {})
             pairs = [(given.get(x, x), given.get(y, y)) for x, y in asked]
         numbers: list[Node] = []
         flags = [self._are_one(*pair, numbers) for pair in pairs]
         end = replace(end, arguments=(*end.arguments, *flags))
         return block.with_nodes((*block.nodes[:-1], *numbers, end))
-
-    def _parameters(self, label: object) -> Sequence[Value]:
-        return [p for p, join in self.joins.of.items() if join.label == label]
 
     def _are_one(self, x: Value, y: Value, numbers: list[Node]) -> Value:
         """What tells whether two values are one array; numbers may be needed for it."""
