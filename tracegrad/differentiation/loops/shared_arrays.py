@@ -31,7 +31,7 @@ Before::                                       After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -142,15 +142,22 @@ class _Joins:
         found = [self.of[v] for v in values if v in self.of]
         return max(found, key=lambda join: self.order[join.label], default=None)
 
-    def leaves(self, one: Value, other: Value) -> Iterator[tuple[Value, Value]]:
-        """What two values may be that joins hand on, on one path each."""
-        join = self.last(one, other)
-        if join is None or one is other:
-            yield one, other
-            return
-        for end in self.ends[join.label]:
-            given = self.given(end)
-            yield from self.leaves(given.get(one, one), given.get(other, other))
+    def arrays(self, pairs: Iterable[tuple[Value, Value]]) -> set[Value]:
+        """What both of some two values are on some path, where joins hand them on."""
+        waiting, seen = [*pairs], set[tuple[Value, Value]]()
+        found: set[Value] = set()
+        while waiting:
+            pair = waiting.pop()
+            if pair in seen:
+                continue
+            seen.add(pair)
+            join = self.last(*pair)
+            if pair[0] is pair[1]:
+                found.add(pair[0])
+            elif join is not None:
+                ends = map(self.given, self.ends[join.label])
+                waiting += [tuple(given.get(v, v) for v in pair) for given in ends]  # type: ignore[misc]
+        return found
 
 
 def _pairs(graph: Graph, loop: Loop) -> dict[tuple[int, int], set[Value]]:
@@ -160,8 +167,7 @@ def _pairs(graph: Graph, loop: Loop) -> dict[tuple[int, int], set[Value]]:
     inexact = [i for i, p in enumerate(loop.parameters) if is_inexact(p.type.dtype)]
     found = {}
     for i, j in combinations(inexact, 2):
-        leaves = [pair for g in given for pair in joins.leaves(g[i], g[j])]
-        if arrays := {a for a, b in leaves if a is b}:
+        if arrays := joins.arrays((values[i], values[j]) for values in given):
             found[i, j] = arrays
     return found
 
