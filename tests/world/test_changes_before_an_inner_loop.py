@@ -162,3 +162,28 @@ def test_compiled_calls_do_what_plain_ones_do(f):
             for _ in range(5):
                 x = arguments(rng)
                 assert outcome(compiled, x) == outcome(f, x)
+
+
+def left_in_another_turn(x):
+    """The inner loop goes on as another one behind a turn of its own, elsewhere in later turns."""
+    s, q, d = 0.0 * x[1], x[1], {"c": 0.0}
+    for i in range(len(x)):
+        z = x[i]
+        d = {"c": d["c"] + z}
+        s = s + 0.2
+        if s > 1.0:
+            for xj in x:
+                q = 0.9 * q + 0.1 * xj
+                if xj < q:
+                    d["c"] = d["c"] * 0.8 + z
+    return 0.64 * q + d["c"]
+
+
+def test_the_rest_of_a_loop_is_that_of_now():
+    rng = np.random.default_rng(7)
+    places = [(1, 4, 5, 11), (1, 2, 4, 5, 9, 11), (2, 3, 7), (0, 1, 6, 8)]
+    for low in places * 3:
+        x = np.where(np.isin(np.arange(12), low), -1.0, 0.8) + 0.4 * rng.normal(size=12)
+        compiled = tg.compile(left_in_another_turn)
+        for _ in range(2):
+            assert compiled(x) == left_in_another_turn(x)

@@ -92,10 +92,14 @@ class OfIterator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OfLoop:
-    """What a loop goes through; `form` is how that stood, for when the loop is over."""
+    """What a loop goes through; `form` is how that stood, for when the loop is over.
+
+    Where the loop is the rest of another one, `index` is the number that it had come to.
+    """
 
     head: Head
     form: Any
+    index: Value | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +190,8 @@ class Keeper:
         if kind is Tensor:
             return self._of_tensor(x) if self.loops.is_recorded(x) else x
         if id(x) in self.shown:
-            return OfLoop(self.shown[id(x)], self._of_iterator(x))
+            head = self.shown[id(x)]
+            return OfLoop(head, self._of_iterator(x), head.index if head.follows else None)
         if kind in ITERATORS or kind is Rows:
             return self._of_iterator(x)
         if is_record(x):
@@ -368,20 +373,34 @@ class Return:
                     if again is not holder:
                         self.loops.makes(again, holder)
                 return self.made[id(holder)]
-            case OfLoop(head, form):
-                return self._shown(head, form)
+            case OfLoop():
+                return self._shown(form)
         return form
 
-    def _shown(self, head: Head, form: Any) -> Any:
+    def _shown(self, form: OfLoop) -> Any:
+        head = form.head
         level = self.running.get(head)
         if level is None:
             watched = any(head is other for other in self.loops.heads.values())
-            return head.shown if watched else self.now(form)
+            if not watched and head.follows is not None and form.index is not None:
+                return self._rest(head, form.index)
+            return head.shown if watched else self.now(form.form)
         if level.shown is None:
-            level.shown = level.numbers
-            if head.goes is not None:
-                level.shown = head.shown.over(self.now(head.goes), level.numbers)
+            level.shown = self._over(head, level.numbers)
         return level.shown
+
+    def _over(self, head: Head, numbers: Any) -> Any:
+        """What the function has in the place of these numbers, which a loop goes through."""
+        return numbers if head.goes is None else head.shown.over(self.now(head.goes), numbers)
+
+    def _rest(self, head: Head, index: Value) -> Any:
+        """What is left of the rest of a loop, which begins elsewhere now: the run is no program."""
+        self.loops.begins_elsewhere(head)
+        value = self.loops.walk.value
+        number, last = (
+            int(getattr(x, "_array", x)) for x in (value(index), value(head.follows[1]))
+        )
+        return self._over(head, iter(range(number + head.numbers.step, last, head.numbers.step)))
 
     def _list(self, form: OfList) -> list[Any]:
         loops, begins = self.loops, [*map(self.now, form.begins)]

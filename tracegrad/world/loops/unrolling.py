@@ -69,6 +69,10 @@ class Unrolling(Closing):
         self.refused = True
         self._settle(head)
 
+    def begins_elsewhere(self, head: Head) -> None:
+        """The rest of a loop, of which the first turn is written out, begins at another number."""
+        self._refuse(head, "the rest of a loop that is left begins with a turn of its own")
+
     def _departs(self, what: str) -> None:
         """The function does to what stands for an object what it would do to that: not in loops.
 
