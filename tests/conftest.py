@@ -20,6 +20,7 @@ import pytest
 from tracegrad import config
 from tracegrad.tracing import compile_budget
 from tracegrad.world.loops.loop_heads import UNCLOSED
+from tracegrad.world.loops.unrolling_reasons import REASONS
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -129,6 +130,7 @@ def few(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], int], Sequen
 def fresh_loops() -> Iterator[None]:
     """No loop is known not to close, and none warns that it is unrolled."""
     UNCLOSED["numpy"].clear()
+    REASONS["numpy"].clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

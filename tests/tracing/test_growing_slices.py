@@ -227,6 +227,7 @@ def test_few_turns_are_right(function):
     assert_same_as_eager(function, [7, 5, 4])
 
 
+@pytest.mark.usefixtures("fresh_loops")
 @pytest.mark.parametrize("name", SOLVERS)
 def test_linear_algebra_by_hand(name):
     compiled = tg.value_and_grad(named(name))
