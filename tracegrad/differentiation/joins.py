@@ -24,8 +24,8 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.types import is_inexact
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
+from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.gradients import Seeds, giving
 from tracegrad.differentiation.reverse_mode import Mixed, Reverse, moves
 from tracegrad.differentiation.ways_back import Unjoined, WaysBack, behind, is_of_rows
@@ -94,7 +94,7 @@ class _Writer(WaysBack):
         self.reverse = Reverse(graph)
         self.joins: dict[object, JoinFacts] = {}
         self._learn(graph.block, ())
-        self.active = self._active()
+        self.active = active_values(self.graph, self.wanted)
 
     def whole(self) -> Graph:
         found = self._backwards()
@@ -180,22 +180,6 @@ class _Writer(WaysBack):
                 self.joins[last.label].ways[last] = path[begun[last.label] :]
             case _:
                 paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
-
-    def _active(self) -> set[Value]:
-        """The values that depend on what is wanted by a differentiable path."""
-        active, size = set(self.wanted), -1
-        while size != len(active):
-            size = len(active)
-            for node in self.graph.all_nodes:
-                if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
-                    if not active.isdisjoint(node.operands):
-                        active.update(node.results)
-                elif isinstance(node, Again):
-                    parameters = self.joins[node.label].join.parameters
-                    for p, a in zip(parameters, node.arguments, strict=True):
-                        if a in active and is_inexact(p.type.dtype):
-                            active.add(p)
-        return active
 
     # -- going back -------------------------------------------------------------------------------
 

@@ -111,7 +111,8 @@ def without_joins(graph: Graph, labels: frozenset[object]) -> Graph:
         if not isinstance(last, Join) or last.label not in labels:
             return block
         *before, branch = last.body.nodes
-        own = branch.blocks[1].nodes[-1]  # type: ignore[union-attr]
+        assert isinstance(branch, Branch)
+        own = branch.blocks[1].nodes[-1]
         assert isinstance(own, Again)
         now = dict(zip(last.parameters, own.arguments, strict=True))
         rest = substituted(last.after, lambda v: now.get(v, v))
@@ -147,16 +148,16 @@ class _Joins:
         waiting, seen = [*pairs], set[tuple[Value, Value]]()
         found: set[Value] = set()
         while waiting:
-            pair = waiting.pop()
-            if pair in seen:
+            one, other = waiting.pop()
+            if (one, other) in seen:
                 continue
-            seen.add(pair)
-            join = self.last(*pair)
-            if pair[0] is pair[1]:
-                found.add(pair[0])
+            seen.add((one, other))
+            join = self.last(one, other)
+            if one is other:
+                found.add(one)
             elif join is not None:
                 ends = map(self.given, self.ends[join.label])
-                waiting += [tuple(given.get(v, v) for v in pair) for given in ends]  # type: ignore[misc]
+                waiting += [(given.get(one, one), given.get(other, other)) for given in ends]
         return found
 
 
@@ -175,6 +176,7 @@ def _pairs(graph: Graph, loop: Loop) -> dict[tuple[int, int], set[Value]]:
 def _flagged(
     graph: Graph, label: object, one: int, other: int, flowing: Set[Value]
 ) -> tuple[Graph, set[object]]:
+    """The graph where a loop has the flag, in the first form that keeps the order."""
     places = ((one, other), (other, one))
     for (first, second), follows in product(places, (False, True)):
         flags = _Flags(graph, label, first, second, flowing, follows)
@@ -228,9 +230,11 @@ class _Flags:
         return False
 
     def _is_reader(self, call: Call, value: Value) -> bool:
+        """Whether a call adds to the cotangent of a value."""
         return value in call.operands and not self.flowing.isdisjoint(call.results)
 
     def _new(self) -> Value:
+        """A flag that tells whether they are one."""
         name = f"{self.b.origin.name or 'value'}_is_{self.a.origin.name or 'other'}"
         return Value(BOOL, Origin(name, True))
 
@@ -238,8 +242,8 @@ class _Flags:
         """A block, maybe with the loop in it."""
         last = block.nodes[-1] if block.nodes else None
         if last is self.loop:
-            given = (self.loop.arguments[i] for i in (self.first, self.second))
-            begins = _constant(next(given) is next(given))
+            begun = self.loop.arguments
+            begins = _constant(begun[self.first] is begun[self.second])
             nodes = (*block.nodes[:-1], begins, self._flagged(begins.result))
             return block.with_nodes(nodes)
         if isinstance(last, Branch | Loop | Join):
@@ -248,6 +252,7 @@ class _Flags:
         return block
 
     def _flagged(self, begins: Value) -> Loop:
+        """The loop with the flag, and what it is at first."""
         loop = self.loop
         if loop.after and self._reads(loop.after, self.a) and self._reads(loop.after, self.b):
             raise _OutOfOrder
@@ -266,11 +271,11 @@ class _Flags:
                 first = len(nodes)
             if first is not None:
                 return self._taken(block, first)
-        *before, last = nodes or (None,)
+        if not nodes:
+            return block
+        *before, last = nodes
         match last:
-            case Branch():
-                last = replace(last, blocks=tuple([self._block(b, now) for b in last.blocks]))
-            case Loop():
+            case Branch() | Loop():
                 last = replace(last, blocks=tuple([self._block(b, now) for b in last.blocks]))
             case Join():
                 asked = self.asked[last.label] = {}
@@ -279,10 +284,8 @@ class _Flags:
                 parameters = (*last.parameters, *asked.values())
                 last = replace(last, parameters=parameters, blocks=(body, after))
             case Again():
-                return self._end(block, last, now)
-            case _:
-                return block
-        return block.with_nodes((*before, last))  # type: ignore[arg-type]
+                return self._end(block, last)
+        return block.with_nodes((*before, last))
 
     def _needs(self, node: Node) -> bool:
         """Whether a node reads the second variable, or goes on with it."""
@@ -346,7 +349,7 @@ class _Flags:
         join = Join(label, (new,), (body, self._block(rest, new)), origin)
         return Block((*block.nodes[:at], join))
 
-    def _end(self, block: Block, end: Again, now: Value) -> Block:
+    def _end(self, block: Block, end: Again) -> Block:
         """The end of a path: of a turn, or of a join in it that is asked."""
         if end.label == self.loop.label:
             pairs = [(end.arguments[self.first], end.arguments[self.second])]

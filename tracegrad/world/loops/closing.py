@@ -65,7 +65,6 @@ class Closing(FirstTurns):
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
-    tried: dict[tuple[Any, int], int]  # turns that stood for no others
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
     def _open(self, head: Head) -> bool:

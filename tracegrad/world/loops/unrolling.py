@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from types import CodeType
+from typing import Any
 
 from tracegrad.errors import ConversionError
 from tracegrad.world.loops.closing import Closing
@@ -21,6 +22,7 @@ class Unrolling(Closing):
     heads: dict[tuple[int, int], Head]
     unclosed: MutableMapping[CodeType, set[int]]  # where loops begin that are not tried again
     reasons: Reasons
+    tried: dict[tuple[Any, int], int]  # turns that stood for no others
     refused: bool  # the run is no program, because a loop was closed
     fixed: bool  # the run has done something that cannot be done twice, or has ended
     untaped: bool  # some turns have left no tape

@@ -33,7 +33,7 @@ class Change(Flag):
     WRITTEN = auto()  # the array that it has, in place
     WIDENED = auto()  # it is `WIDE`
     FILLED = auto()  # each turn appends to the list that it has
-    SHARED = auto()  # to an array that another variable has, too: in some turns, or at first
+    SHARED = auto()  # some turns make it one array with another variable
     SHOWN = auto()  # it is a Tensor to the caller: see `Trace.shown`
 
 
