@@ -157,15 +157,15 @@ class Telling:
             constant = self.reverse.builder.constant_of(met)
             if value is not None and value in found and constant is None:
                 ct = found[value]
-                self.reverse.stage.origin = self._named(value, ct)
+                origin, is_number = self._named(value, ct), not ct.type.shape
+                self.reverse.stage.origin = origin.named(None) if is_number else origin
                 none = self.reverse.builder.constant(0.0, replace(ct.type, shape=(), weak=True))
                 given = [self.reverse.staged(v) for v in (met, ct, none)]
                 found[value] = where(*given).value
-                if not ct.type.shape:  # np.where gives an array
+                if is_number:  # np.where gives an array
+                    chosen = found[value]
                     call = self.reverse.builder.call
-                    (found[value],) = call(
-                        element, (found[value],), self._named(value, ct), index=Subscript(())
-                    )
+                    (found[value],) = call(element, (chosen,), origin, index=Subscript(()))
         return found
 
     def _maybe(self, facts: Facts, mine: Cotangents, begun: Cotangents) -> list[Value]:
