@@ -80,13 +80,22 @@ def has_one_reader(loop: Loop, parameter: Value, flowing: Set[Value]) -> bool:
         known |= new
         new = handed_on(loop, nodes, new)
     stays = parameter in handed_on(loop, nodes, known)
-    inside = {node.label for node in (loop, *nodes) if isinstance(node, Loop | Join)}
+    counts = [readers(loop, value, flowing) for value in known]
+    return sum(turn for turn, _ in counts) <= (not stays) and sum(x for _, x in counts) <= 1
 
-    def readers(block: Block, value: Value) -> int:
-        """How many calls and returns on one way through a block add to the cotangent of a value."""
+
+def readers(loop: Loop, value: Value, flowing: Set[Value]) -> tuple[int, int]:
+    """How many calls and returns add to the cotangent of a value: in a turn, and behind the loop.
+
+    That is on one way, the one with most. What goes on in the loop itself is not counted.
+    """
+    nodes = walk(loop.turn.nodes)
+    inside = {loop.label, *(node.label for node in nodes if isinstance(node, Loop | Join))}
+
+    def count(block: Block) -> int:
         found = block.outputs.count(value)
         for node in block.nodes:
-            inner = [readers(b, value) for b in inner_blocks(node)]
+            inner = [count(b) for b in inner_blocks(node)]
             found += max(inner, default=0) if isinstance(node, Branch) else sum(inner)
             if isinstance(node, Loop):  # in each of its turns
                 found += inner[0] + 2 * node.arguments.count(value)
@@ -96,6 +105,4 @@ def has_one_reader(loop: Loop, parameter: Value, flowing: Set[Value]) -> bool:
                 found += node.operands.count(value)
         return found
 
-    in_turn = sum(readers(loop.turn, value) for value in known)
-    behind = sum(readers(loop.after, value) for value in known) if loop.after else 0
-    return in_turn <= (not stays) and behind <= 1
+    return count(loop.turn), count(loop.after) if loop.after else 0

@@ -55,6 +55,7 @@ from codegen.types import is_inexact
 from tracegrad.differentiation.loops.cotangent_flow import (
     active_values,
     has_one_reader,
+    readers,
     with_cotangents,
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -72,12 +73,13 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
     Raises `Unrollable` where that is not enough to add up cotangents in a tape's order.
     """
     loops = [n for n in graph.all_nodes if isinstance(n, Loop) and not n.origin.section]
-    pairs = {loop.label: _pairs(graph, loop) for loop in loops}
-    if not any(pairs.values()):
+    if not loops:
         return graph, frozenset()
     active, flowing = active_values(graph, wanted), with_cotangents(graph)
+    pairs = {loop.label: _pairs(graph, loop) for loop in loops}
     labels: set[object] = set()
     for loop in loops:
+        _require_own(graph, loop, active, flowing)
         found = []
         for places, arrays in pairs[loop.label].items():
             both = [loop.parameters[i] for i in places]
@@ -92,6 +94,27 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
             graph, label = _flagged(graph, loop.label, one, other, flowing)
             labels |= label
     return graph, frozenset(labels)
+
+
+def _require_own(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Value]) -> None:
+    """Raises `Unrollable` where turns give a variable an array from before that others read, too.
+
+    What flows to that comes reader by reader; the loop would add what flows to the variable.
+    """
+    joins = _Joins(graph)
+    made = {v for node in walk([loop]) for v in node.results}
+    for place, parameter in enumerate(loop.parameters):
+        ends = joins.ends.get(loop.label, ())
+        given = joins.sources([end.arguments[place] for end in ends])
+        before = [v for v in given - made if v in active]
+        if not before or parameter not in active:
+            continue
+        alone = has_one_reader(loop, parameter, flowing)
+        for value in before:
+            in_turn, behind = readers(loop, value, flowing)
+            if not alone or in_turn or behind > 1:
+                names = [v.origin.name or "a value" for v in (parameter, value)]
+                raise Unrollable(f"{names[0]} becomes {names[1]} in some turns, and both are read")
 
 
 def _items(loop: Loop) -> set[Value]:
@@ -142,6 +165,18 @@ class _Joins:
         """The join that has handed on one of some values last."""
         found = [self.of[v] for v in values if v in self.of]
         return max(found, key=lambda join: self.order[join.label], default=None)
+
+    def sources(self, values: Iterable[Value]) -> set[Value]:
+        """What values are that joins hand on, on one path each."""
+        waiting, seen = [*values], set[Value]()
+        while waiting:
+            value = waiting.pop()
+            if value not in seen:
+                seen.add(value)
+                join = self.of.get(value)
+                ends = self.ends[join.label] if join else ()
+                waiting += [self.given(end)[value] for end in ends]
+        return {value for value in seen if value not in self.of}
 
     def arrays(self, pairs: Iterable[tuple[Value, Value]]) -> set[Value]:
         """What both of some two values are on some path, where joins hand them on."""
