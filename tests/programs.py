@@ -2603,3 +2603,21 @@ def highest_price_paid(np):
         return np.sum(np.stack(gains)) * cost
 
     return loss
+
+
+@program(lambda draw, n=12: (draw(3), draw(3), draw(n)), dict(n=15))
+def states_read_before_and_after_stacking(np):
+    """Items of a list are read often before the list is stacked, and gone through behind it."""
+
+    def loss(state, weights, xs):
+        states, total = [], 0.0
+        for x in xs:
+            state = np.sin(weights * state) + 0.1 * x
+            states.append(state)
+        first = np.sum(states[2] * states[2]) + np.sum(state * 0.3)
+        whole = np.sum(np.stack(states)[1:] * 0.7)
+        for one in states:
+            total = total + np.sum(one * one)
+        return first + whole * total + np.sum(np.exp(state))
+
+    return loss

@@ -99,6 +99,30 @@ def appended_and_read_twice(x, k):
     return sum(log)
 
 
+def reset_to_what_was_before(x, k):
+    rest = np.sin(x[0]) * k
+    v = rest * 0.5
+    spikes = 0.0
+    for p in x:
+        v = v + k * (rest - v) + p * np.cos(rest)
+        if v > 0.4:
+            v = rest
+            spikes = spikes + p * p
+    return v * v + spikes * k
+
+
+def begun_anew_with_an_argument(x, k):
+    q = x * k
+    s = x * 0.5
+    total = 0.0
+    for p in x:
+        s = s * k + np.sin(q) * p
+        if (s * s).sum() > 3.0:
+            s = q
+        total = total + (s * q).sum()
+    return total
+
+
 STAY = (
     lowest_so_far,
     best_of_a_descent,
@@ -108,6 +132,7 @@ STAY = (
     widest,
     appended_and_read_twice,
 )
+UNROLLED = reset_to_what_was_before, begun_anew_with_an_argument
 
 
 def inputs():
@@ -118,7 +143,7 @@ def inputs():
     yield np.linspace(-1.0, 2.0, 14)
 
 
-@pytest.mark.parametrize("f", (*STAY, left_early), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", (*STAY, *UNROLLED, left_early), ids=lambda f: f.__name__)
 def test_gradients_have_the_bits_of_eager_calls(f, monkeypatch):
     compiled = tg.value_and_grad(f, argnums=(0, 1))
     got = [compiled(x, 0.7) for x in inputs()]

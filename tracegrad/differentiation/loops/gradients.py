@@ -42,6 +42,7 @@ from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, S
 from tracegrad.differentiation.loops.arms_in_turns import InTurns, read_by_elements
 from tracegrad.differentiation.loops.arms_that_end_turns import with_meeting_arms
 from tracegrad.differentiation.loops.cotangent_flow import active_values
+from tracegrad.differentiation.loops.last_items import with_last_items
 from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
@@ -93,7 +94,8 @@ def numbered_gradients(
     a return gives, by its number in the order of the graph; without it that of the first output is
     1. Raises `Unrollable` where a loop has no such form.
     """
-    graph, labels = with_flags(without_repeats(through_lists(as_recorded(graph))), wanted)
+    graph = with_last_items(through_lists(as_recorded(graph)), wanted)
+    graph, labels = with_flags(without_repeats(graph), wanted)
     if labels:
         whole, numbers = _of_each(graph, wanted, seeds)
         return without_joins(whole, labels), numbers
@@ -306,7 +308,8 @@ class _Writer(Reading, Telling, Listing, InTurns):
         items = self._items(nodes)
         if whole := self._read_whole(nodes, items, cts):
             at, behind = whole
-            return self._through(nodes[: at + 1], self._through([*behind, *nodes[at + 1 :]], cts))
+            cts = self._through([*behind, *nodes[at + 1 :]], cts)
+            return self._through(nodes[:at], self._through(nodes[at : at + 1], cts))
         nodes = [node for node in nodes if not any(node is item for item in items)]
         made = {result for node in nodes for result in node.results}
         read = [v for node in nodes if isinstance(node, Call) for v in node.operands]

@@ -231,6 +231,9 @@ class Listing:
     ) -> tuple[Block, list[Value]]:
         raise NotImplementedError
 
+    def _is_unchanged(self, facts: Facts, turn: int, mine: Cotangents, new: Cotangents) -> bool:
+        raise NotImplementedError
+
     def _learn_lists(self) -> None:
         self.counters = counters_of(self.graph)
         self.read = {v for node in self.graph.all_nodes for v in node.operands}
@@ -264,25 +267,28 @@ class Listing:
     def _require_apart(self, one: Call, other: Call) -> None:
         a, b = self._row(one.operands[1]), self._row(other.operands[1])
         distance = None if a is None or b is None else a.minus(b)
-        distance = None if distance is None else self.graph.sizes.resolve(distance)
-        if type(distance) is not int or distance == 0:
-            raise Unrollable("items of a list are read that may be one")
+        if distance is not None:
+            sizes = self.graph.sizes
+            if at_least(distance, 1, sizes) or at_least(0, add_dims(distance, 1), sizes):
+                return
+        raise Unrollable("items of a list are read that may be one")
 
     def _read_whole(
         self, nodes: Sequence[Node], items: Sequence[Call], cts: Container[Value]
     ) -> tuple[int, list[Call]] | None:
         """Where a list is read as a whole last, before items are; and those of them from there.
 
-        What flows to these is added before what flows to the list there, as a tape does it.
+        What flows to these is added before what flows to the list there, as a tape does it. So is
+        that before what flows to an item which several read before.
         """
         known = {item.results[0]: item for item in items}
         read = {value for value in known if value in cts}
         for at in reversed(range(len(nodes))):
             node = nodes[at]
-            if node not in items:
-                behind = [known[v] for v in known if v in read]
-                behind = [item for item in behind if item.operands[0] in node.operands]
-                if behind:
+            if not items_in([node]):
+                of_it = [item for item in items if item.operands[0] in node.operands]
+                behind = [item for item in of_it if item.results[0] in read]
+                if behind or any(_is_read_often(item, nodes[:at]) for item in of_it):
                     return at, [item for item in behind if item in nodes[:at]]
             read.update(node.operands)
         return None
@@ -610,7 +616,9 @@ class Listing:
             held = {**mine, **{p: mine.get(p, Value(p.type)) for p in items}}
             flowing = self._flowing(facts, way, held)
             found = [b for b in found if all({*b.parameters} <= flow.keys() for flow in flowing)]
-        found = [b for b in found if self._have_last_rows(loop, b, count, cts)]
+        for begun in found:
+            if not self._have_last_rows(facts, begun, count, cts, mine):
+                raise Unrollable("gradients flow to some items of a list alone")
         if not found:
             return cts
         self.begun[loop.label] = found
@@ -628,10 +636,17 @@ class Listing:
                 behind.pop(self._teller(parameter), None)
         return behind
 
-    def _have_last_rows(self, loop: Loop, begun: Begun, count: Number, cts: Cotangents) -> bool:
-        """Whether something flows to each item behind the last turn."""
+    def _have_last_rows(
+        self, facts: Facts, begun: Begun, count: Number, cts: Cotangents, mine: Cotangents
+    ) -> bool:
+        """Whether something flows to each item behind the last turn, or does in that turn."""
         last = self._dim(count + -len(begun.parameters)), self._dim(count)
-        return cts.keys() >= {*begun.parameters} or self._have_rows(loop, begun.rows, last, cts)
+        if cts.keys() >= {*begun.parameters}:
+            return True
+        if self._have_rows(facts.loop, begun.rows, last, cts):
+            return True
+        new = {p: Value(p.type, p.origin) for p in begun.parameters if p not in cts}
+        return all(self._is_unchanged(facts, way, mine, new) for way in range(len(facts.turns)))
 
     def _begin_turn_with_rows(
         self, loop: Loop, arguments: Sequence[Value], mine: Cotangents, cts: Cotangents
@@ -652,6 +667,11 @@ class Listing:
             (cts[parameter],) = self.reverse.builder.call(
                 row_before, (ct, k), origin, first=begun.lowest
             )
+
+
+def _is_read_often(item: Call, nodes: Sequence[Node]) -> bool:
+    """Whether several of these nodes read an item."""
+    return sum(node.operands.count(item.results[0]) for node in nodes) > 1
 
 
 def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:
