@@ -2621,3 +2621,37 @@ def states_read_before_and_after_stacking(np):
         return first + whole * total + np.sum(np.exp(state))
 
     return loss
+
+
+@program(lambda draw: (draw(3) * 0.3, draw(3)), dict())
+def losses_until_it_converges(np):
+    """A history of losses, of a descent that is left by `break`."""
+
+    def loss(x, w):
+        losses = []
+        for _ in range(40):
+            x = x - 0.2 * (x - np.tanh(w))
+            value = np.sum((x - np.tanh(w)) ** 2)
+            losses.append(value)
+            if value < 1e-3:
+                break
+        return np.sum(np.stack(losses)) * len(losses) + np.sum(x)
+
+    return loss
+
+
+@program(lambda draw, n=24: (draw(3) * 0.3, draw(n)), dict(n=31))
+def accepted_states(np):
+    """What a walk accepts goes on, and is kept in a list."""
+
+    def loss(x, noise):
+        kept, total = [x], 0.0
+        for e in noise:
+            new = x + 0.5 * e * np.cos(x)
+            total = total + np.sum(x * new)
+            if np.sum(new * new) < 1.5:
+                x = new
+                kept.append(x)
+        return np.sum(np.stack(kept) ** 2) + total
+
+    return loss

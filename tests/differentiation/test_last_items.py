@@ -110,8 +110,9 @@ def test_items_read_twice_before_the_list_is_stacked():
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(400))
 def test_random_programs(seed):
-    list_programs.check(seed)
+    list_programs.check(list_programs.program(seed), seed)
 
 
 def test_many_of_them_stay_loops():
-    assert sum(map(list_programs.check, range(20))) > 10
+    checked = (list_programs.check(list_programs.program(seed), seed) for seed in range(20))
+    assert sum(checked) > 10

@@ -47,6 +47,8 @@ def each(f: Any, *batches: Any) -> Any:
 # -- the corpus ---------------------------------------------------------------------------------
 
 ONE_BY_ONE = {
+    "accepted_states",
+    "losses_until_it_converges",
     "boolean_mask_given",
     "boolean_mask_of_values",
     "branch_on_value",

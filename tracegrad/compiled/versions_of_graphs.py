@@ -63,7 +63,8 @@ def over_batch(
         return tuple([of.placed(lane, asked[i]) for i, lane in enumerate(outputs)])
 
     try:
-        block = writer.block(dce(graph).block, finish)
+        graph = dce(graph)  # where a loop goes, what is behind it tells what is returned
+        block = writer.block(graph.block, finish)
         holders = [captured.holder for captured in one.captured]
         tree = replace(one.tree, inputs=inputs, sizes=sizes)
         transform = Transform("vmap", ())

@@ -37,7 +37,16 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.reverse_mode import relabel
 from tracegrad.errors import NotBatchedError
 from tracegrad.ops.batching_rules import moved
-from tracegrad.ops.python_lists import appended, first_items, item, new_list, unset_like
+from tracegrad.ops.python_lists import (
+    append_row,
+    appended,
+    first_items,
+    item,
+    list_length,
+    listed_rows,
+    new_list,
+    unset_like,
+)
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.values.dispatch import apply, apply_in
@@ -277,12 +286,21 @@ class Writer:
 
     def _on_list(self, node: Call, operands: Sequence[Lane]) -> Lane:
         """A list holds batches alone, or what is the same for all examples."""
+        if node.op is list_length:
+            value = self.stage.builder.call(list_length, (operands[0].value.value,))[0]
+            return self.lane(value, False)
+        if node.op is listed_rows:
+            return self._listed_rows(node, operands[0])
+        if node.op is append_row and operands[2].wide:
+            raise NotBatchedError("how many items a list has depends on the example")
         if node.op is item:
             shape = (self.length, *node.attribute("shape"))
             attributes = {**dict(node.attributes), "shape": shape, "weak": False}
         else:
             attributes = dict(node.attributes)
-        if node.op not in (item, first_items):
+        if node.op is append_row:
+            values = [self._front(operands[0]), self._front(operands[1]), operands[2].value.value]
+        elif node.op not in (item, first_items):
             values = [self._front(x) for x in operands]
         elif not operands[0].wide or operands[1].wide:
             raise NotBatchedError("which item of a list is read depends on the example")
@@ -291,14 +309,22 @@ class Writer:
         (made,) = self.stage.builder.call(node.op, tuple(values), self.stage.origin, **attributes)
         return self.lane(made, True)
 
+    def _listed_rows(self, node: Call, saved: Lane) -> Lane:
+        """The rows of a list of batches, of which the first axis counts examples."""
+        count, *row = node.attribute("shape")
+        given = {"dtype": node.attribute("dtype"), "shape": (count, self.length, *row)}
+        value = self._front(saved)
+        (made,) = self.stage.builder.call(listed_rows, (value,), self.stage.origin, **given)
+        return self.lane(moved(Staged(self.stage, made), 1, 0).value, True)
+
     def _front(self, lane: Lane) -> Value:
         """A value as a batch; of a list, one of batches."""
         value = lane.value.value
         if value.type != LIST or lane.wide:
             return front(lane)
         made = self.stage.builder.producer.get(value)
-        while isinstance(made, Call) and made.op is appended:  # to a list that a loop hands on
-            value = made.operands[0]
+        while isinstance(made, Call) and made.op in (appended, append_row):
+            value = made.operands[0]  # to a list that a loop hands on
             made = self.stage.builder.producer.get(value)
         if value in self.parameters:
             raise _Wider(*self.parameters[value])
@@ -309,7 +335,7 @@ class Writer:
         return value
 
 
-_ON_LISTS = (new_list, appended, item, first_items)
+_ON_LISTS = (new_list, appended, item, first_items, append_row, list_length, listed_rows)
 
 
 class _Wider(Exception):

@@ -50,7 +50,15 @@ from tracegrad.differentiation.reverse_mode import (
 from tracegrad.differentiation.reverse_mode import steps_of as walked
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.elementwise.ufuncs import strengthen
-from tracegrad.ops.python_lists import appended, first_items, item, new_list, unset_like
+from tracegrad.ops.python_lists import (
+    append_row,
+    appended,
+    first_items,
+    item,
+    listed_rows,
+    new_list,
+    unset_like,
+)
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
 from tracegrad.ops.special_cotangents import ZERO, Undefined, computed
@@ -368,6 +376,14 @@ class _Writer:
             listed, value = call.operands
             pair = (self._tangent_of(listed), self._kept(value))
             (made,) = builder.call(appended, pair, origin)
+        elif call.op is append_row:
+            listed, value, k = call.operands
+            rows = (self._tangent_of(listed), self._tangent_of(value), k)
+            (made,) = builder.call(append_row, rows, origin)
+        elif call.op is listed_rows:
+            given = dict(call.attributes)
+            dots = self._tangent_of(call.operands[0])
+            (made,) = builder.call(listed_rows, (dots,), origin, **given)
         else:
             (made,) = builder.call(new_list, tuple(map(self._kept, call.operands)), origin)
         self.dots[result] = made
@@ -387,7 +403,7 @@ class _Writer:
 
 
 def _is_of_lists(call: Call) -> bool:
-    return call.op in (item, first_items, appended, new_list)
+    return call.op in (item, first_items, appended, new_list, append_row, listed_rows)
 
 
 def _dotted(origin: Origin, inner: bool = False) -> Origin:

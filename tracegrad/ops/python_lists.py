@@ -6,7 +6,7 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from codegen.rewrite import substituted
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
-from tracegrad.ops.batching_rules import Batch
+from tracegrad.ops.batching_rules import Batch, moved
 from tracegrad.ops.elementwise.ufuncs import alias, where
 from tracegrad.ops.index_bounds import inside
 from tracegrad.ops.record import TABLE, OpRecord
@@ -183,26 +183,41 @@ row_list = replace(
 )
 
 
-def _before_text(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
-    return lambda attributes: spell("rows[k - 1]" if attributes["first"] is None else text)
+def _before_text(attributes: Mapping[str, Any]) -> Spelling:
+    if attributes["first"] is None:
+        return spell("rows[k - 1]")
+    nothing = "np.full_like(rows[0], -0.0)" if attributes["axes"] else "-0.0"
+    return spell(f"rows[k - 1] if k > first else {nothing}")
 
 
-def _before_vjp(ct: Any, y: Any, rows: Any, k: Any, first: int | None) -> tuple[Any, ...]:
+def _before_text_in_jax(attributes: Mapping[str, Any]) -> Spelling:
+    known = attributes["first"] is None
+    return spell("rows[k - 1]" if known else "jnp.where(k > first, rows[k - 1], -0.0)")
+
+
+def _before_vjp(
+    ct: Any, y: Any, rows: Any, k: Any, first: int | None, axes: bool
+) -> tuple[Any, ...]:
     part = ct if first is None else where(k > first, ct, 0.0)
     return Scattered(part, rows, (k - 1,), dict(AT_ROW)), None
+
+
+def _before_batch(batch: Batch) -> Any:
+    """Rows of every example; which row it is, all examples have in common."""
+    if batch.wide[1]:
+        return NotImplemented
+    return batch.run(moved(batch.front(0), 1, 0), batch.operands[1], axes=True)
 
 
 row_before = OpRecord(
     name="row_before",
     operands=("rows", "k"),
-    infer=lambda sizes, rows, k, *, first: ArrayType(rows.dtype, rows.shape[1:]),
-    spelling={
-        "numpy": _before_text("rows[k - 1] if k > first else -0.0"),
-        "jax": _before_text("jnp.where(k > first, rows[k - 1], -0.0)"),
-    },
-    attributes={"first": None},
+    infer=lambda sizes, rows, k, *, first, axes: ArrayType(rows.dtype, rows.shape[1:]),
+    spelling={"numpy": _before_text, "jax": _before_text_in_jax},
+    attributes={"first": None, "axes": False},
     vjp=_before_vjp,
     linear="each",
+    batch=_before_batch,
     traits=frozenset({Trait.VIEW}),
     doc="The row before one; before the `first`, if there is one, what changes no sum.",
 )
@@ -224,6 +239,34 @@ appended = OpRecord(
     differentiable=False,
     doc="The list with a value at its end.",
 )
+list_length = OpRecord(
+    name="list_length",
+    operands=("saved",),
+    infer=lambda sizes, saved: weak("int"),
+    spelling={"numpy": spell("len(saved)")},
+    differentiable=False,
+    doc="How many values are in a list.",
+)
+append_row = OpRecord(
+    name="append_row",
+    operands=("saved", "value", "k"),
+    infer=lambda sizes, saved, value, k: LIST,
+    spelling={"numpy": Spelling("saved + [value]", "saved.append(value)")},
+    vjp=_row_vjp,
+    traits=frozenset({Trait.UPDATE, Trait.HOLDS}),
+    doc="The list of the user's with an array at its end, which is the k-th in it.",
+)
+listed_rows = OpRecord(
+    name="listed_rows",
+    operands=("saved",),
+    infer=lambda sizes, saved, *, dtype, shape: ArrayType(dtype, shape),
+    spelling={"numpy": spell("np.array(saved)")},
+    attributes={"dtype": ..., "shape": ...},
+    vjp=lambda ct, y, saved, dtype, shape: (ct,),
+    doc="The arrays of a list as the rows of one; how many there are, the data tell.",
+)
+FILLING = frozenset({collected, append_row})
+"""What puts an array into a list of the user's."""
 item = OpRecord(
     name="item",
     operands=("saved", "k"),

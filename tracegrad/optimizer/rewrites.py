@@ -430,6 +430,13 @@ def row_of_list(r: Rewriter, call: Call) -> Value | None:
     return r.emit(op, rows, index=Subscript((number,)))
 
 
+@on(python_lists.append_row)
+def row_of_growing_list(r: Rewriter, call: Call) -> Value | None:
+    """Which item an array is that is appended, derivatives alone read."""
+    saved, value, _ = call.operands
+    return r.emit(python_lists.appended, saved, value)
+
+
 NUMBERS = frozenset(
     {indexing.element, sums_and_extremes.argmax_over, sums_and_extremes.argmin_over}
 )
@@ -625,6 +632,7 @@ RULES: tuple[Rule, ...] = (
     halved_number,
     same_value,
     row_of_list,
+    row_of_growing_list,
     computed_value,
     triangle_of_a_factor,
     full_of_nothing,

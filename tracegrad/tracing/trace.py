@@ -157,6 +157,7 @@ class Trace:
         self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
         self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
         # at once, by a `vmap` with its name
+        self.waiting: dict[Value, Callable[[], None]] = {}  # items that nothing has recorded yet
         self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
         self.one_by_one: OneByOne | None = None  # that was raised
         self.handed: list[tuple[ref[np.ndarray], Any, str]] = []  # to C code: array, base, line
@@ -335,7 +336,9 @@ class Trace:
         """Any operand as a value of the graph."""
         traced = getattr(x, "_traced", None)
         if traced is not None and traced[0] is self:
-            value: Value = traced[1]
+            if traced[1] in self.waiting:
+                self.waiting[traced[1]]()
+            value: Value = x._traced[1]
             if value in self.lanes:
                 called = value.origin.name or "a value"
                 place, name = self.lanes[value]
@@ -733,21 +736,23 @@ class Trace:
         Masks that are the same computation have one count. Where a shape needs the count to be
         something (or the target wants its lengths beforehand), it is looked at.
         """
-        key = self._computation(mask)
+        return self.length_of(self._computation(mask), mask, int(np.count_nonzero(array)))
+
+    def length_of(self, key: Hashable, teller: Value, count: int) -> Dim:
+        """A length that a value tells: a mask, or how many there are."""
         known = self.counts.get(key)
         if isinstance(known, Size) and not self._is_on_this_path(known):
             known = None
         if known is None:
-            count = int(np.count_nonzero(array))
             if self.static_lengths:
-                self._look_at_count(mask, count)
+                self._look_at_count(teller, count)
                 known = count
             else:
-                known = self.sizes.new(count, partial(self._look_at_count, mask))
-                self.masks[str(known.symbol())] = mask
+                known = self.sizes.new(count, partial(self._look_at_count, teller))
+                self.masks[str(known.symbol())] = teller
             self.counts[key] = known
         elif isinstance(known, Size):
-            self.sizes.seen[str(known.symbol())] = int(np.count_nonzero(array))
+            self.sizes.seen[str(known.symbol())] = count
         return known
 
     def _is_on_this_path(self, count: Size) -> bool:
@@ -772,5 +777,8 @@ class Trace:
         if self.finished:
             raise TraceError("the number of elements that a mask selects decides a shape")
         self.closed = True
-        (total,) = self.builder.call(sum_over, (mask,), self.origin(), axis=None, keepdims=False)
+        total = mask
+        if mask.type.dtype == "bool":
+            given = {"axis": None, "keepdims": False}
+            (total,) = self.builder.call(sum_over, (mask,), self.origin(), **given)
         self.look(total, "int", count)

@@ -27,12 +27,14 @@ from codegen.types import LIST
 from tracegrad.differentiation.moved_elements import moved_elements
 from tracegrad.execution.graph_interpreter import concrete, lengths, read, run_through
 from tracegrad.ops.python_lists import (
+    append_row,
     appended,
     collected,
     first_items,
     item,
     length,
     list_item,
+    listed_rows,
     new_list,
     row_before,
 )
@@ -365,9 +367,9 @@ class _Walker:
         """Of a list the sets are a list of those of its items."""
         if call.op is new_list:
             return list(given)
-        if call.op is appended:
+        if call.op in (appended, append_row):
             return [*(given[0] or [None] * len(arrays[0])), given[1]]
-        if call.operands[1] in self.moving:
+        if call.op is listed_rows or call.operands[1] in self.moving:
             raise _Unknown
         if call.op is first_items:
             return given[0][: int(arrays[1])]
@@ -675,5 +677,5 @@ _OF_LAST_AXES: Mapping[str, Callable[[Sequence[tuple[int, ...]]], Sequence[int]]
     ),
 }
 """For each place along the axes before the last ones, of which each operand has so many."""
-_ON_LISTS = frozenset({new_list, appended, item, first_items})
+_ON_LISTS = frozenset({new_list, appended, append_row, item, first_items, listed_rows})
 _OF_LOOPS = _ON_LISTS | {collected, length, list_item, row_before}

@@ -385,6 +385,7 @@ class Lengths:
 
     def returned(self, x: Any) -> Any:
         """What the function returns has ints in place of lengths."""
+        self.loops.lists.returns(x)
         if not self.any or all(type(leaf) is not Length for leaf in flatten(x)[0]):
             return x
         return map_tree(self.looked, x)

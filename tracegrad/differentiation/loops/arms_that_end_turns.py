@@ -34,7 +34,7 @@ from tracegrad.differentiation.loops.cotangent_flow import (
     has_one_reader,
     with_cotangents,
 )
-from tracegrad.ops.python_lists import collected
+from tracegrad.ops.python_lists import FILLING
 
 
 def with_meeting_arms(graph: Graph) -> Graph:
@@ -64,7 +64,7 @@ def _block(block: Block, loop: Loop | None, computes: bool, flowing: Set[Value])
         block = block.with_nodes((*block.nodes[:-1], last))
     if loop is None or not computes or not isinstance(last, Branch):
         return block
-    appends = any(isinstance(n, Call) and n.op is collected for n in walk([last]))
+    appends = any(isinstance(n, Call) and n.op in FILLING for n in walk([last]))
     if not appends or not all(_adds_in_any_order(loop, arm, flowing) for arm in last.blocks):
         return block
     ends = [end for arm in last.blocks for end in _ends(arm)]
@@ -97,7 +97,7 @@ def _adds_in_any_order(loop: Loop, arm: Block, flowing: Set[Value]) -> bool:
     That is on the way through an arm. Where it goes on to the next turn, it has one reader there.
     """
     nodes = [*walk(loop.turn.nodes)]
-    items = [n.operands[1] for n in nodes if isinstance(n, Call) and n.op is collected]
+    items = [n.operands[1] for n in nodes if isinstance(n, Call) and n.op in FILLING]
     if not items:
         return True
     made = {result for node in nodes if isinstance(node, Call) for result in node.results}

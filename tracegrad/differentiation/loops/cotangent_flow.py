@@ -18,7 +18,6 @@ from codegen.ir import (
     inner_blocks,
     walk,
 )
-from codegen.types import is_inexact
 from tracegrad.differentiation.reverse_mode import moves
 
 
@@ -34,7 +33,7 @@ def active_values(graph: Graph, wanted: Iterable[Value]) -> set[Value]:
                     active.update(filter(moves, node.results))
             elif isinstance(node, Loop | Again):
                 for p, a in zip(heads[node.label].parameters, node.arguments, strict=True):
-                    if a in active and is_inexact(p.type.dtype):
+                    if a in active and moves(p):
                         active.add(p)
     return active
 
@@ -65,7 +64,7 @@ def with_cotangents(graph: Graph) -> frozenset[Value]:
             elif isinstance(node, Loop | Again):
                 pairs = zip(heads[node.label], node.arguments, strict=False)
                 found.update(value for parameter, value in pairs if parameter in found)
-    return frozenset(v for v in found if is_inexact(v.type.dtype))
+    return frozenset(v for v in found if moves(v))
 
 
 def has_one_reader(loop: Loop, parameter: Value, flowing: Set[Value]) -> bool:

@@ -305,6 +305,11 @@ class _Writer(Reading, Telling, Listing, InTurns):
             at = next(i for i, node in enumerate(nodes) if node is listed[-1])
             cts = self._unlisted(listed[-1], self._through(nodes[at + 1 :], cts))
             return self._through(nodes[:at], cts)
+        grown = self._listed(nodes)
+        if grown is not None:
+            cts = self._through(nodes[grown[0] + 1 :], cts)
+            before = nodes[: grown[0]]
+            return self._through(before, self._as_listed(grown[1], before, cts))
         items = self._items(nodes)
         if whole := self._read_whole(nodes, items, cts):
             at, behind = whole

@@ -16,6 +16,7 @@ from codegen.rewrite import substituted
 from codegen.sizes import add
 from codegen.types import weak
 from tracegrad.differentiation.loops.cotangent_flow import active_values
+from tracegrad.differentiation.loops.row_numbers import Span, at_least, row_of, span_of
 from tracegrad.ops.python_lists import collected, length, list_item
 
 INT = weak("int")
@@ -68,10 +69,31 @@ def _is_added_once(graph: Graph, loop: Loop, variable: Value, rows: Value) -> bo
         for node in graph.users.get(rows, ())
         if isinstance(node, Call) and node.op is list_item and graph.users.get(node.results[0])
     ]
-    if items or len(lists) > 1:
+    if any(_may_be_last(graph, item) for item in items) or len(lists) > 1:
         return not any(variable in node for node in reads)
     readers = sum(node.count(variable) for node in reads)
     return readers < 2 or lists in ([], [0])
+
+
+def _may_be_last(graph: Graph, item: Call) -> bool:
+    """Whether an item that is read may be the last one of its list."""
+    counters = {
+        node.counter.index: node.counter
+        for node in graph.all_nodes
+        if isinstance(node, Loop) and node.counter is not None
+    }
+    rows, k = item.operands
+    row = row_of(graph.producer, k, counters)
+    if row is None:
+        return True
+    span: Span | None = row.plus, add(row.plus, 1)
+    if row.index is not None:
+        counter = counters[row.index]
+        ends = [row_of(graph.producer, end, ()) for end in (counter.start, counter.stop)]
+        if ends[0] is None or ends[1] is None:
+            return True
+        span = span_of(row, ends[0].plus, ends[1].plus, counter.step)
+    return span is None or not at_least(add(rows.type.shape[0], -1), span[1], graph.sizes)
 
 
 def _reads(block: Block) -> list[tuple[Value, ...]]:

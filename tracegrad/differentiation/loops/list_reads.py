@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter as Counted
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 from codegen.ir import (
     Block,
@@ -31,64 +31,43 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.rewrite import substituted
-from codegen.sizes import Dim, Sizes, mul
+from codegen.sizes import Dim, mul
 from codegen.sizes import add as add_dims
 from codegen.spelling import Subscript
+from codegen.types import LIST
+from tracegrad.differentiation.loops.cotangent_flow import (
+    with_cotangents,
+)
+from tracegrad.differentiation.loops.growing_lists import (
+    Begun,
+    Cotangents,
+    GrowingLists,
+    items_in,
+    row_at,
+)
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT as COUNT
 from tracegrad.differentiation.loops.residuals import Facts, Unrollable
-from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, row_of
+from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, joined, row_of, span_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, subtract
 from tracegrad.ops.python_lists import (
     AT_ROW,
+    FILLING,
     array_list,
-    collected,
     length,
     list_item,
-    row_before,
+    new_list,
     row_list,
 )
 from tracegrad.ops.shape.creation import full_of
-from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
-
-Cotangents: TypeAlias = "dict[Value, Value]"
-
-
-def items_in(nodes: Iterable[Node]) -> list[Call]:
-    """The reads of items of lists."""
-    return [node for node in nodes if isinstance(node, Call) and node.op is list_item]
-
-
-def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
-    """The rows that a loop goes through, one in each turn; None where it leaves some out."""
-    if row.index is None:
-        return row.plus, add_dims(row.plus, 1)
-    if abs(step) != 1 or abs(row.times) != 1:
-        return None
-    last = add_dims(stop, -step)
-    ends = [add_dims(mul([row.times, end]), row.plus) for end in (first, last)]
-    low, high = ends if row.times == step else reversed(ends)
-    return low, add_dims(high, 1)
-
-
-def joined(spans: Iterable[Span], sizes: Sizes) -> list[Span]:
-    """The spans, with those put together that touch or overlap."""
-    found: list[Span] = []
-    for low, high in spans:
-        again = True
-        while again:
-            again = False
-            for other in found:
-                if at_least(other[1], low, sizes) and at_least(high, other[0], sizes):
-                    low = other[0] if at_least(low, other[0], sizes) else low
-                    high = other[1] if at_least(other[1], high, sizes) else high
-                    found.remove(other)
-                    again = True
-                    break
-        found.append((low, high))
-    return found
+from tracegrad.ops.shape.indexing import (
+    add_at,
+    element,
+    getitem_basic,
+    set_at,
+)
 
 
 def without_repeats(graph: Graph) -> Graph:
@@ -160,26 +139,7 @@ def through_lists(graph: Graph) -> Graph:
     return graph.with_block(rewritten(graph.block, {}))
 
 
-@dataclass(frozen=True)
-class Begun:
-    """Parameters that are the items before: that of the turn before, of the one before that, ...
-
-    What comes to an item from its readers in turns is added, one by one, to what its row has. The
-    turn that reads it last begins with the row.
-    """
-
-    parameters: tuple[Value, ...]
-    rows: Value
-    first: int  # the number of the row of the first turn
-    before: int  # so many of them begin with the items before that
-
-    @property
-    def lowest(self) -> int | None:
-        """The number of the first row that a turn begins with, if some begin with none."""
-        return None if self.before == len(self.parameters) else self.first - self.before
-
-
-class Listing:
+class Listing(GrowingLists):
     """What reads items of lists, and what a backward knows of rows that have a cotangent.
 
     `met` are the rows of a list's cotangent that are known to have one; an array that is not there
@@ -198,6 +158,7 @@ class Listing:
     fresh: set[Value]
     vague: set[Value]
     read: set[Value]
+    flowing: Set[Value]
     begun: dict[object, list[Begun]]  # of loops that go back
 
     def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
@@ -242,11 +203,13 @@ class Listing:
         parameters = (p for loop in loops for p in loop.parameters)
         filled = (p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:])))
         self.lists = frozenset((*filled, *(n.results[0] for n in lists_in(self.graph.nodes))))
+        self.flowing = with_cotangents(self.graph)
         self.met, self.fresh, self.vague, self.begun = {}, set(), set(), {}
 
     def _is_collected(self, value: Value) -> bool:
         made = self.graph.producer.get(value)
-        return isinstance(made, Call) and made.op is collected
+        begins = isinstance(made, Call) and made.op is new_list and bool(made.operands)
+        return begins or (isinstance(made, Call) and made.op in FILLING)
 
     def _row(self, value: Value) -> Row | None:
         return row_of(self.graph.producer, value, self.counters)
@@ -394,12 +357,6 @@ class Listing:
         return whole
 
     # -- loops ------------------------------------------------------------------------------------
-
-    def _put_in(self, array: Value) -> tuple[Value, Value] | None:
-        """What was put last into the array of a list, and where."""
-        made = self.graph.producer.get(array)
-        known = isinstance(made, Call) and made.op is collected
-        return (made.operands[1], made.operands[2]) if known else None  # type: ignore[union-attr]
 
     def _begun_with_rows(self, loop: Loop, cts: Cotangents) -> list[Begun]:
         """The parameters to which several readers in turns add, on top of the rows of a list."""
@@ -588,7 +545,9 @@ class Listing:
         cotangents of parameters.
         """
         made = self.graph.producer.get(array)
-        while isinstance(made, Call) and made.op is collected:
+        if isinstance(made, Call) and made.op is new_list:
+            self._unlist_first(made, ct, kept, known_by_now)
+        while isinstance(made, Call) and made.op in FILLING:
             array, value, k = made.operands
             row = self._row(k)
             first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
@@ -608,14 +567,24 @@ class Listing:
     def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
         """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
         loop = facts.loop
+        self._require_order(loop, cts)
         self.begun.pop(loop.label, None)
+        growing = [
+            begun
+            for p in loop.parameters
+            if p.type == LIST and p in cts
+            for begun in self._last_of(loop, p)
+        ]
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        found = self._begun_with_rows(loop, cts)
+        counted = self._begun_with_rows(loop, cts)
+        found = [*counted, *growing]
         items = [p for begun in found for p in begun.parameters]
         for way in range(len(facts.turns)) if found else ():
             held = {**mine, **{p: mine.get(p, Value(p.type)) for p in items}}
             flowing = self._flowing(facts, way, held)
             found = [b for b in found if all({*b.parameters} <= flow.keys() for flow in flowing)]
+        if any(begun not in found for begun in growing):
+            raise Unrollable("gradients flow to some items of a list alone")
         for begun in found:
             if not self._have_last_rows(facts, begun, count, cts, mine):
                 raise Unrollable("gradients flow to some items of a list alone")
@@ -624,12 +593,11 @@ class Listing:
         self.begun[loop.label] = found
         behind = dict(cts)
         for begun in found:
+            if begun in growing:  # see `_as_listed`
+                continue
             for back, parameter in enumerate(begun.parameters):
                 last = self._written(count + (begun.first - back))
-                origin = self._named(parameter, last)
-                (ct,) = self.reverse.builder.call(
-                    row_before, (cts[begun.rows], last), origin, first=begun.lowest
-                )
+                ct = self._row_before(cts[begun.rows], last, begun, parameter)
                 if parameter in cts:
                     ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
                 behind[parameter] = ct
@@ -654,26 +622,20 @@ class Listing:
         """Gives parameters, behind a turn, the cotangents of items that they are: see `Begun`."""
         for begun in self.begun.get(loop.label, ()):
             made = self._put_in(arguments[loop.parameters.index(begun.rows)])
-            assert made is not None
+            if made is None:  # the list is as it was, and so is its last item
+                continue
             if begun.rows not in mine:  # it is looked at what a turn does without them
                 assert self.dry
                 continue
             parameter, ct = begun.parameters[-1], mine[begun.rows]
             if parameter in cts:
                 raise Unrollable("an item of a list goes on to later turns in some")
-            origin, k = self._named(parameter, ct), made[1]
+            k = made[1]
             if len(begun.parameters) > 1:
                 k = self._call(subtract, k, self._number(len(begun.parameters) - 1))
-            (cts[parameter],) = self.reverse.builder.call(
-                row_before, (ct, k), origin, first=begun.lowest
-            )
+            cts[parameter] = self._row_before(ct, k, begun, parameter)
 
 
 def _is_read_often(item: Call, nodes: Sequence[Node]) -> bool:
     """Whether several of these nodes read an item."""
     return sum(node.operands.count(item.results[0]) for node in nodes) > 1
-
-
-def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:
-    """One row of the cotangent of a list."""
-    return builder.call(gather, (ct, k), origin, **AT_ROW)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,6 +51,36 @@ def at_least(a: Dim, b: Dim, sizes: Sizes) -> bool:
             if isinstance(more, int) and isinstance(number, int) and number + more >= 0:
                 return True
     return False
+
+
+def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
+    """The rows that a loop goes through, one in each turn; None where it leaves some out."""
+    if row.index is None:
+        return row.plus, add_dims(row.plus, 1)
+    if abs(step) != 1 or abs(row.times) != 1:
+        return None
+    last = add_dims(stop, -step)
+    ends = [add_dims(mul([row.times, end]), row.plus) for end in (first, last)]
+    low, high = ends if row.times == step else reversed(ends)
+    return low, add_dims(high, 1)
+
+
+def joined(spans: Iterable[Span], sizes: Sizes) -> list[Span]:
+    """The spans, with those put together that touch or overlap."""
+    found: list[Span] = []
+    for low, high in spans:
+        again = True
+        while again:
+            again = False
+            for other in found:
+                if at_least(other[1], low, sizes) and at_least(high, other[0], sizes):
+                    low = other[0] if at_least(low, other[0], sizes) else low
+                    high = other[1] if at_least(other[1], high, sizes) else high
+                    found.remove(other)
+                    again = True
+                    break
+        found.append((low, high))
+    return found
 
 
 def row_of(producer: Mapping[Value, Any], value: Value, counters: Container[Value]) -> Row | None:

@@ -60,7 +60,7 @@ from tracegrad.differentiation.loops.cotangent_flow import (
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.ways_back import BOOL
-from tracegrad.ops.python_lists import collected
+from tracegrad.ops.python_lists import FILLING
 
 
 class _OutOfOrder(Exception):
@@ -119,7 +119,7 @@ def _require_own(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Valu
 
 def _items(loop: Loop) -> set[Value]:
     """What turns append to lists."""
-    calls = (node for node in walk([loop]) if isinstance(node, Call) and node.op is collected)
+    calls = (node for node in walk([loop]) if isinstance(node, Call) and node.op in FILLING)
     return {call.operands[1] for call in calls}
 
 

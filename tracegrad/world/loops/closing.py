@@ -100,8 +100,11 @@ class Closing(FirstTurns):
                     return False
                 head.shared.add(slot)
             changed[slot] = leaf
-        if head.follows is not None and self.lists.grow(head):
-            return False
+        if self.lists.grow(head):
+            if head.follows is not None:
+                return False
+            if head.index is None:
+                self._learns(head, self.lists.growing(head, head.before) or {})
         head.next_index = None if head.index is None else Value(INT, head.index.origin)
         if head.index is not None:
             head.first, head.index = head.index, head.next_index
@@ -324,11 +327,10 @@ class Closing(FirstTurns):
             self._learn(head, head.begin)
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
+        counter, numbers = None, head.numbers
         if head in self.wide.values() and not is_in_float64(body):
             self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
             raise Learned
-        counter = None
-        numbers = head.numbers
         if head.counted is not None and head.collects:
             head.why = "turns fill a list, and how many there are depends on another loop"
             return None
@@ -376,11 +378,12 @@ class Closing(FirstTurns):
 
         Raises `Learned` where that says more than was known.
         """
-        found = self.lists.are_known(head)
+        found, new = self.lists.are_known(head), False
         if found is None or (found and not self._fills(head, at)):
-            return
+            found, new = self.lists.growing(head, head.begun), True
+            if not found:
+                return
         now = self._variables(head)
-        new = False
         for slot, leaf in now.items():
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
             if begun is None:
@@ -433,7 +436,7 @@ class Closing(FirstTurns):
         """The first turn went another way than the next one: in the next run both are ways."""
         builder = self.trace.builder
         turn = builder.nodes[head.start : head.begin]
-        if head.collects or not goes_another_way(turn, body, builder.producer):
+        if not self.lists.grow_all(head) or not goes_another_way(turn, body, builder.producer):
             return
         found: Known = {}
         for slot, parameter in head.parameters.items():

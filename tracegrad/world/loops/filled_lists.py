@@ -38,6 +38,8 @@ class Filled:
     items: list[Any]
     then: tuple[Any, ...]
     value: Value
+    saved: Value | None = None  # how many items there are, where the data tell that
+    some: bool = True  # there is one: it has been looked
 
     @cached_property
     def ids(self) -> frozenset[int]:
@@ -96,17 +98,29 @@ class Filling:
             return
         self.known = {key: other for key, other in self.known.items() if other is not known}
         self.loops.lengths.fix(known.length)
+        if isinstance(known, Filled):
+            self.one_by_one(known)
         for head in self.loops.heads.values():
             self.loops.bar(head, "a list is changed of which items are read by number")
         for rows in [*self.going]:
             if any(type(y) is Items and y.items is known.items for y in rows.leaves()):
                 rows.on_alone()
 
+    def one_by_one(self, known: Filled) -> None:
+        """The items are needed as they are."""
+        raise NotImplementedError
+
+    def _look_for(self, known: Filled, number: int) -> bool:
+        """Whether there are more items than that."""
+        raise NotImplementedError
+
     def reads(self, operation: Any, operands: Sequence[Any]) -> Callable[..., Any] | None:
         """What is done in place of an operation that reads such a list."""
         known = self.read_by_number(operands[0]) if operands else None
         if known is None:
             return self._reads_unknown(operation, operands) if self.loops.heads else None
+        if operation in (bool, operator.truth) and getattr(known, "saved", None) is not None:
+            return lambda *given: True  # it has been looked
         if operation is len and len(operands) == 1 and isinstance(known, Filled):
             return lambda *given: self.loops.lengths.of(known.length, len(known.items))
         if operation is operator.getitem:
@@ -153,6 +167,12 @@ class Filling:
             if not self.loops.counts(key) or not -size <= int(key._array) < size:
                 return None
             return self.uniform_item(known, key._traced[1], int(key._array))
+        if type(key) is int and known.saved is not None:
+            least = -key - 1 if key < 0 else key
+            if (least and not self._look_for(known, least)) or not -size <= key < size:
+                return None
+            dim = add(known.length, key) if key < 0 else key
+            return self._item(known, self.loops.lengths.value(dim), key % size)
         if type(key) is int:
             if not -size <= key < size:
                 return None

@@ -56,8 +56,9 @@ class FirstTurns(Holding):
         steps = [node for node in body if node not in head.further]
         if not same.sequences(steps, turn):
             return None
-        if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
-            return None
+        for again, appended in self.lists.appended(head, body):
+            if len(again) != len(appended) or not all(map(same.values, again, appended)):
+                return None
         made = _made_in(turn)
         given: list[Value | Constant] = []
         for slot, parameter in head.parameters.items():

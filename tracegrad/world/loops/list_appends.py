@@ -2,8 +2,8 @@
 
 In a turn that is recorded over parameters such a list has a parameter besides, an array with a row
 for each turn, and appending puts a row there (`collected`). Behind the loop the function has its
-own list, of which each item is a row; stacking the list gives the array itself. A turn that does
-anything else with the list, and a loop that is left before its last turn, is no such loop.
+own list, of which each item is a row; stacking the list gives the array itself. Of lists to which
+some turns alone append, or of which the loop is left before its last turn, see `growing_lists.py`.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ import numpy as np
 from codegen.ir import Call, Origin, Value
 from codegen.sizes import add as add_dims
 from codegen.sizes import symbols
-from codegen.types import ArrayType
+from codegen.types import LIST, ArrayType
 from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
-from tracegrad.ops.python_lists import collected, list_item, row_list
+from tracegrad.ops.python_lists import FILLING, collected, list_item, row_list
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.filled_lists import Filling
+from tracegrad.world.loops.growing_lists import GROWS, Growing
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.shared_rows import SharedRows
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
-from tracegrad.world.loops.widened_states import Change, Known
+from tracegrad.world.loops.widened_states import Change, Known, fills, grows
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.tensor_places import ITEM
 
@@ -47,9 +48,9 @@ class Collected:
     head: Head
     items: list[Any]
     parameter: Value | None  # None until the first turn appends, where that is over parameters
-    row: Value  # the place of this turn's row
+    row: Value | None  # the place of this turn's row; None where the list grows
     before: int  # items before the first turn
-    first: Value | None  # what the first turn appended, where that is not over parameters
+    first: tuple[Value, ...]  # what the first turn appended, where that is not over parameters
     begins: list[Any]  # what the list held when the loop was opened
     own: bool  # a turn of a loop around has made it: it is made again where frames are put back
     lengths: set[str] = field(default_factory=set)  # names of those known before the loop
@@ -57,9 +58,15 @@ class Collected:
     fresh: bool = True  # each turn has made what it appended
     last: Any = None  # the Tensor of the variable that is the last item behind the loop
     last_parameter: Value | None = None
+    of: ArrayType | None = None  # an item's type, of a list that grows and has some
+
+    @property
+    def grows(self) -> bool:
+        """Whether the data tell how many items there will be: see `growing_lists.py`."""
+        return self.row is None
 
 
-class Lists(Tails, Filling, SharedRows, Uniforms):
+class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -84,6 +91,9 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         if head is None:
             return
         known = next(c for c in head.collects if c.items is items)
+        if known.grows:
+            self.grows(head, known, x)
+            return
         value = x._traced[1] if self.loops.is_recorded(x) else None
         if known.parameter is None and value is not None:
             known.parameter = self._expected(known, value.type)
@@ -91,7 +101,7 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         if value is None or rows is None or not self._fits(value.type, rows.type) or x._view:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
-        if any(x is other for h in self.loops.heads.values() for other in h.written.values()):
+        if self._is_written_in_turns(x):
             self.loops.bar(head, "an array is appended that turns write to")
             return
         level = self.loops.walk.around(head)
@@ -99,6 +109,10 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         builder = self.trace.builder
         builder.call(collected, (rows, value, known.row), rows.origin)
         head.further.add(builder.nodes[-1])
+
+    def _is_written_in_turns(self, x: Any) -> bool:
+        written = (y for head in self.loops.heads.values() for y in head.written.values())
+        return any(x is other for other in written)
 
     def writes(self, x: Tensor) -> None:
         self.departs_from_shared(x)
@@ -114,6 +128,7 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
                 continue
             head = self.tracked.get(id(x)) if type(x) is list else None
             if head is not None:
+                self.looks_at(x)
                 self.loops.bar(head, "a list to which turns append is used as a whole")
             if not keeps:
                 self.forgets(x)
@@ -124,6 +139,13 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         known = self.filled(x)
         if known is not None:
             self.loops.lengths.fix(known.length)
+
+    def is_left_early(self, head: Head) -> None:
+        """A loop is left before its last turn."""
+        level = self.loops.walk.around(head)
+        nodes = self.trace.builder.nodes[level.entered + 1 :]
+        for known in head.collects:
+            self.ends_growing(head, known, self.list_now(known, nodes))
 
     def leave(self, outputs: Sequence[Value]) -> None:
         """The program gives these: items of such lists are of a list of this length."""
@@ -144,8 +166,10 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         What is in them is known when that turn appends.
         """
         head.collects, head.further = [], set()
-        slots = [slot for slot, change in known.items() if Change.FILLED in change]
-        if slots and head.index is None:
+        slots = {slot: grows(change) for slot, change in known.items() if fills(change)}
+        if slots and not (self.may_grow() if any(slots.values()) else head.index is not None):
+            return False
+        if head.index is None and not all(slots.values()):
             return False
         names = {*self.trace.sizes.seen} - self.trace.sizes.counters.keys()
         for slot in slots:
@@ -154,14 +178,30 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
                 return False
             if id(items) in self.tracked or len(items) > MOST_BEFORE:
                 return False
+            if slots[slot]:
+                self._open_growing(head, items, (), names)
+                continue
             row = self._row(head, len(items))
             own = not self._had(next(iter(self.loops.heads.values())), items)
-            opened = Collected(head, items, None, row, len(items), None, [*items], own)
-            opened.lengths = names
-            self.opened.append(opened)
-            head.collects.append(opened)
-            self.tracked[id(items)] = head
+            opened = Collected(head, items, None, row, len(items), (), [*items], own)
+            self._opens(opened, names)
         return True
+
+    def _opens(self, known: Collected, lengths: set[str]) -> None:
+        known.lengths = lengths
+        self.opened.append(known)
+        known.head.collects.append(known)
+        self.tracked[id(known.items)] = known.head
+
+    def _open_growing(
+        self, head: Head, items: list[Any], first: tuple[Value, ...], lengths: set[str]
+    ) -> Collected:
+        """A list that turns append to, not each of them once."""
+        before = len(items) - len(first)
+        parameter = Value(LIST, Origin(self._name(head, items), True))
+        known = Collected(head, items, parameter, None, before, first, items[:before], False)
+        self._opens(known, lengths)
+        return known
 
     def _expected(self, known: Collected, of: ArrayType) -> Value | None:
         """The array for a list to which the first turn appends; None where it is none."""
@@ -180,7 +220,12 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         known = {id(c.items): slots.get(id(c.items)) for c in head.collects}
         if not grown <= known.keys() or None in known.values():
             return None
-        return {slot: Change.FILLED for slot in known.values() if slot is not None}
+        grow = {id(c.items) for c in head.collects if c.grows}
+        return {
+            slot: GROWS if key in grow else Change.FILLED
+            for key, slot in known.items()
+            if slot is not None
+        }
 
     def open(self, head: Head) -> bool:
         """After the first turn: whether the lists that it appended to may be arrays."""
@@ -188,13 +233,22 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         if self.appends_elsewhere(head):
             return False
         entries = self._grown(head)
+        names = {*self.trace.sizes.seen} - self.trace.sizes.counters.keys()
+        growing = {id(items) for items in self.are_growing(head)}
+        if growing and not self.may_grow():
+            return False
+        for items in self.are_growing(head):
+            if not self._open_after_first(head, items, entries, names):
+                return False
+        entries = [entry for entry in entries if id(entry[0]) not in growing]
+        if len({id(items) for items, _ in entries}) < len(entries):
+            self.loops._learns(head, self.growing(head, head.before) or {})
+            return False
         head.logged = len(self.log)
-        seen: set[int] = set()
         for items, x in entries:
             value = x._traced[1] if self.loops.is_recorded(x) else None
-            if head.index is None or value is None or value.type.weak or id(items) in seen:
+            if head.index is None or value is None or value.type.weak:
                 return False
-            seen.add(id(items))
             before = len(items) - 1
             moved = Place(ITEM, items, -1) in self.loops.places
             if before > MOST_BEFORE or id(items) not in self._held(head):
@@ -209,11 +263,30 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
             row = self._row(head, before)
             begins, parameter = self._begins(head, items), Value(kind, origin)
             own = not self._had(next(iter(self.loops.heads.values())), items)
-            known = Collected(head, items, parameter, row, before, value, begins, own)
+            known = Collected(head, items, parameter, row, before, (value,), begins, own)
             self.appends_to(known, value, head.start)
-            self.opened.append(known)
-            head.collects.append(known)
-            self.tracked[id(items)] = head
+            self._opens(known, names)
+        return True
+
+    def _open_after_first(
+        self, head: Head, items: Any, entries: Sequence[tuple[Any, Any]], lengths: set[str]
+    ) -> bool:
+        """Whether a list may grow to which the first turn has appended these, or nothing."""
+        if type(items) is not list or self.loops.world.is_outside(items):
+            return False
+        added = [x for other, x in entries if other is items]
+        if id(items) in self.tracked or len(items) - len(added) > MOST_BEFORE:
+            return False
+        values = tuple([x._traced[1] for x in added if self.loops.is_recorded(x)])
+        if len(values) < len(added) or any(x._view is not None for x in added):
+            return False
+        if any(x is not y for x, y in zip(added, items[len(items) - len(added) :], strict=True)):
+            return False
+        known = self._open_growing(head, items, values, lengths)
+        for value in values:
+            if not self.is_row_of(known, value.type):
+                return False
+            self.appends_to(known, value, head.start)
         return True
 
     def _held(self, head: Head) -> set[int]:
@@ -296,6 +369,9 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         """The arrays behind a turn; None where it has not appended once to each list."""
         found = []
         for known in head.collects:
+            if known.grows:
+                found.append(self.list_now(known, nodes))
+                continue
             rows = [
                 node
                 for node in nodes
@@ -312,19 +388,32 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
         """The arrays that the loop begins with; where a turn was before it, with its row."""
         builder, found = self.trace.builder, []
         for known in head.collects:
+            if known.grows:
+                found.append(self.list_before(known, known.first if peeled else ()))
+                continue
             kind, origin = known.parameter.type, known.parameter.origin
             zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
             rows = [self.trace.lift(x, origin) for x in known.begins[: known.before]]
-            for k, value in enumerate([*rows, known.first] if peeled else rows):
+            for k, value in enumerate([*rows, *known.first] if peeled else rows):
                 place = builder.constant(k, INT)
                 zeros = builder.call(collected, (*zeros, value, place), origin)
             found += zeros
         return tuple(found)
 
-    def appended(self, head: Head, nodes: Sequence[Any]) -> list[tuple[Value, Value]]:
+    def appended(
+        self, head: Head, nodes: Sequence[Any]
+    ) -> list[tuple[Sequence[Value], Sequence[Value]]]:
         """What a turn appended, and what the first one did, to each list."""
-        rows = {n.operands[0]: n.operands[1] for n in nodes if n in head.further and _is_row(n)}
-        return [(rows[known.parameter], known.first) for known in head.collects]
+        calls = [n for n in nodes if isinstance(n, Call) and n.op in FILLING and n in head.further]
+        found: list[tuple[Sequence[Value], Sequence[Value]]] = []
+        for known in head.collects:
+            rows, values = known.parameter, list[Value]()
+            for call in calls:
+                if call.operands[0] is rows:
+                    values.append(call.operands[1])
+                    (rows,) = call.results
+            found.append((values, known.first))
+        return found
 
     def forget(self, head: Head) -> None:
         """A loop was left."""
@@ -354,7 +443,9 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
 
     def finish(self, head: Head, peeled: int) -> None:
         """A loop has come to its end: items of the lists are rows of the arrays."""
-        for known in head.collects:
+        for known in [known for known in head.collects if known.grows]:
+            self.ends_growing(head, known, known.parameter)
+        for known in [known for known in head.collects if not known.grows]:
             items = known.items
             known.last = last = self._last(head, known)
             if not known.own:
@@ -370,7 +461,7 @@ class Lists(Tails, Filling, SharedRows, Uniforms):
                 items[-1] = last
             self.finishes(items, known.parameter)
             self.tracked.pop(id(items), None)
-        if head.collects:
+        if not self.grow_all(head):
             for other in self.loops.heads.values():
                 if other is not head and any(self._had(other, c.items) for c in head.collects):
                     self.loops.bar(other, "a loop inside appends to a list")

@@ -46,6 +46,8 @@ class Tails:
         if self.loops.world.is_outside(items):
             return None
         known = next((c for c in head.collects if c.items is items), None)
+        if known is not None and known.grows:
+            return None
         tracked = self.tracked.get(id(items)) is head and known is not None
         size = len(items)
         if type(key) is int and tracked and 0 <= key < known.before:  # type: ignore[union-attr]

@@ -17,7 +17,14 @@ import numpy as np
 
 from codegen.ir import Call, Check, Value
 from tracegrad.machine.world_protocol import ABSENT
-from tracegrad.ops.python_lists import collected, list_item
+from tracegrad.ops.python_lists import (
+    FILLING,
+    append_row,
+    collected,
+    list_item,
+    list_length,
+    new_list,
+)
 from tracegrad.ops.shape.joining import stack
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF, parent_of
@@ -328,9 +335,11 @@ class Walk:
                 self.values[known.parameter] = stack(rows)
 
     def _is_rows(self, value: Value) -> bool:
-        """Whether it is an array that stands for a list, which runs as the list."""
+        """Whether it is a list, or an array that stands for one, which runs as the list."""
+        if value in self.collecting:
+            return True
         made = self.trace.builder.producer.get(value)
-        return isinstance(made, Call) and made.op is collected
+        return isinstance(made, Call) and (made.op in FILLING or made.op is new_list)
 
     def step_back(self, level: Level) -> None:
         """This turn of a loop has raised: it is to come once more.
@@ -375,8 +384,9 @@ class Walk:
     def _compute(self, limb: Limb) -> None:
         function = self._functions.get((limb.nodes, limb.again, limb.meets))
         if function is None:
-            calls = [n for n in limb.nodes if type(n) is Call and n.op is not collected]
-            rows = [n for n in limb.nodes if type(n) is Call and self._collects(n)]
+            made = [n for n in limb.nodes if type(n) is Call]
+            calls = [n for n in made if n.op not in FILLING and n.op is not list_length]
+            rows = [(n, into) for n in made if (into := self._collects(n)) is not None]
             moves: list[Any] = []
             if limb.again is not None:
                 cycle, arguments = limb.again
@@ -385,25 +395,33 @@ class Walk:
             if limb.meets is not None:
                 joint, arguments = limb.meets
                 moves = [*zip(joint.parameters, arguments, strict=True)]
-            made = function_of(
-                *(calls, moves, [n.operands[1] for n in rows]),
+            run = function_of(
+                *(calls, moves, [n.operands[1] for n, _ in rows]),
                 *(self.values, self.value, self.trace),
             )
-            function = self._functions[limb.nodes, limb.again, limb.meets] = made, rows
-        for node, x in zip(function[1], function[0](self.values), strict=True):
+            function = self._functions[limb.nodes, limb.again, limb.meets] = run, rows
+        for (node, into), x in zip(function[1], function[0](self.values), strict=True):
             row = wrap(x)
             row._node = self.node_of(node.operands[1], x)
-            self.rows.setdefault(node.operands[0], []).append(row)
+            self.rows.setdefault(into, []).append(row)
 
-    def _collects(self, node: Call) -> bool:
-        """Whether a call appends to a list in a turn; others make what such a list begins with."""
-        return node.op is collected and node.operands[0] in self.collecting
+    def _collects(self, node: Call) -> Value | None:
+        """The list to which a call appends in a turn; others make what such a list begins with."""
+        if node.op not in FILLING:
+            return None
+        rows, producer = node.operands[0], self.trace.builder.producer
+        while rows not in self.collecting:
+            made = producer.get(rows)
+            if not isinstance(made, Call) or made.op is not append_row:
+                return None
+            rows = made.operands[0]
+        return rows
 
     def _call(self, node: Call) -> None:
-        if node.op is collected:
-            rows, x, _ = node.operands
-            if self._collects(node):
-                self.rows.setdefault(rows, []).append(self.value(x))
+        if node.op in FILLING or node.op is list_length:
+            rows = self._collects(node)
+            if rows is not None:
+                self.rows.setdefault(rows, []).append(self.value(node.operands[1]))
             return
         if node.op is list_item:
             rows, k = map(self.value, node.operands)

@@ -168,6 +168,7 @@ class Loops(Unrolling):
                 return lambda *given, **named: rows
             for x in operands if operation is not reversed else ():
                 self.lengths.looked(x)
+        self.lists.arrive(operands)
         self.sees(operation, operands)
         rows = self.lists.stacked(operation, operands, keywords)
         if rows is not None:
@@ -208,6 +209,9 @@ class Loops(Unrolling):
 
     def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
+        self.lists.arrives(x)
+        if name != "append":
+            self.lists.looks_at(x)
         if name in READING:
             self.lists.counts(x)
         else:
@@ -223,6 +227,7 @@ class Loops(Unrolling):
 
     def iterate(self, x: Any) -> Any:
         """An iterator that was made, over the rows of a Tensor; None for other things."""
+        self.lists.arrives(x)
         rows = None if self.world.is_outside_tensor(x) else rows_of(self.lists.view(x))
         if rows is not None:
             self.makes(rows)
@@ -374,16 +379,16 @@ class Loops(Unrolling):
         for head in reversed([*self.heads.values()]):
             known = any(head.frame is other for other in running)
             if not known or (head.frame is running[0] and head.target >= target):
-                self._settle(head)
+                self.settle(head)
 
     def finish(self) -> None:
         """The run ends: what is still open is of the values that it had."""
         self.counted.look_at_unused()
         for head in reversed([*self.heads.values()]):
-            self._settle(head)
+            self.settle(head)
         self.begun.clear()
 
-    def _settle(self, head: Head, goes_on: bool = False) -> None:
+    def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left: a turn that stands for no others is one of the numbers that it had.
 
         It may go on as another loop, over the numbers that are left.
@@ -393,10 +398,14 @@ class Loops(Unrolling):
         level = self.walk.around(head)
         if level is not None and self.trace.choices is not None:
             self.trace.choices.left(head)
-        if level is not None and head.collects:
+        if level is not None and not self.lists.grow_all(head):
+            if self.lists.may_grow():
+                self._learns(head, self.lists.growing(head, head.begun) or {})
             self.trace.read("a list that a loop was left with before its last turn")
             self.refused = True
             self._unrolled(head, "it is left before its last turn, with a list that turns fill")
+        elif level is not None:
+            self.lists.is_left_early(head)
         self.lists.forget(head)
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
@@ -428,6 +437,8 @@ class Loops(Unrolling):
 
     def _enter(self, head: Head) -> None:
         """A loop is watched from here on."""
+        if not self.heads:
+            self.lists.begins_loop()
         self.heads[id(head.frame), head.target] = head
         self.trace.operands = self.walk.notes
 
@@ -438,7 +449,7 @@ class Loops(Unrolling):
     def decides(self, x: Any) -> None:
         """The function is about to branch on a value."""
         self.looking = None
-        self.lists.touches((x,))
+        self.lists.decides(x)
         frame = self.world.machine.frame
         if not self.is_recorded(x) or frame is None:
             return
@@ -731,7 +742,7 @@ class Loops(Unrolling):
         self.trace.builder.append(Entry(level.cycle, False))
         self.walk.step_back(level)
         index = self._return(level.head.seat)
-        self._settle(level.head)
+        self.settle(level.head)
         return index
 
     held = staticmethod(held)
@@ -766,7 +777,7 @@ class Loops(Unrolling):
                 self._learn(head, level.entered + 1)
             if head.iterator is not None and (arguments is not None or not self._follow(level)):
                 self._refuse(head, "a loop that goes on otherwise")
-            self._settle(head)
+            self.settle(head)
             return head.target
         del self.walk.levels[self.walk.levels.index(level) + 1 :], nodes[level.entered + 1 :]
         if head.kept is None:

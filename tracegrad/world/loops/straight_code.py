@@ -17,7 +17,7 @@ import numpy as np
 from codegen.ir import Call, Trait, Value
 from codegen.sizes import Size, Sizes
 from tracegrad.ops.elementwise.ufuncs import alias
-from tracegrad.ops.python_lists import collected
+from tracegrad.ops.python_lists import FILLING
 from tracegrad.tape.tape import Node, record
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.path_tree import Cycle, Entry, Meet
@@ -44,7 +44,7 @@ def pending(x: Any, of: Tensor) -> Node:
 def is_plain(cycles: Iterable[Cycle]) -> bool:
     """Whether all that turns do is to compute arrays."""
     return all(
-        node.op is collected or not (node.op.opaque or Trait.EFFECT in node.op.traits)  # type: ignore[attr-defined]
+        node.op in FILLING or not (node.op.opaque or Trait.EFFECT in node.op.traits)  # type: ignore[attr-defined]
         for cycle in cycles
         for way in cycle.ways
         for node in way.nodes

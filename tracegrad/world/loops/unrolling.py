@@ -28,7 +28,7 @@ class Unrolling(Closing):
     untaped: bool  # some turns have left no tape
     differentiated: bool  # what the run gives
 
-    def _settle(self, head: Head, goes_on: bool = False) -> None:
+    def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""
         raise NotImplementedError
 
@@ -50,7 +50,7 @@ class Unrolling(Closing):
             self._unrolled(head, why)
             if gives_up(self):
                 raise Learned
-        self._settle(head, waits)
+        self.settle(head, waits)
 
     def _unrolled(self, head: Head, why: str) -> None:
         self._says(head.frame.code, head.target, why)
@@ -69,7 +69,7 @@ class Unrolling(Closing):
             raise Learned
         self.trace.read(what)
         self.refused = True
-        self._settle(head)
+        self.settle(head)
 
     def begins_elsewhere(self, head: Head) -> None:
         """The rest of a loop, of which the first turn is written out, begins at another number."""

@@ -32,9 +32,21 @@ class Change(Flag):
     BOUND = auto()  # to something else
     WRITTEN = auto()  # the array that it has, in place
     WIDENED = auto()  # it is `WIDE`
-    FILLED = auto()  # each turn appends to the list that it has
+    FILLED = auto()  # turns append to the list that it has: each of them once,
+    GROWS = auto()  # or not each, or the loop is left before its last turn
+    LOOKED = auto()  # they read it besides: it is not filled as a whole
     SHARED = auto()  # some turns make it one array with another variable
     SHOWN = auto()  # it is a Tensor to the caller: see `Trace.shown`
+
+
+def fills(change: Change) -> bool:
+    """Whether turns append to the list of a variable, and do nothing else with it."""
+    return Change.FILLED in change and Change.LOOKED not in change
+
+
+def grows(change: Change) -> bool:
+    """Whether they do, and the data tell how many items there will be."""
+    return fills(change) and Change.GROWS in change
 
 
 Known: TypeAlias = "dict[Slot, Change]"
