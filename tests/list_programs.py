@@ -6,9 +6,11 @@ tests/list_programs.py FIRST LAST`` compares gradients of many with those of the
 
 from __future__ import annotations
 
+import linecache
 import random
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 from checks import assert_same_bits
@@ -119,8 +121,9 @@ def growing(seed: int) -> str:
 
 def function(text: str):
     """The function."""
-    scope: dict = {"np": np}
-    exec(compile(text, f"<lists {hash(text)}>", "exec"), scope)
+    name, scope = f"<lists {hash(text)}>", dict[str, Any](np=np)
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    exec(compile(text, name, "exec"), scope)
     return scope["f"]
 
 

@@ -63,10 +63,22 @@ def two_states(h, w, xs):
     return end + np.sum(np.stack(states) * np.stack(cells)) + np.sum(np.exp(h) - np.sin(c))
 
 
+def item_of_two_lists(h, w, xs):
+    states, before = [], []
+    for x in xs:
+        last = h
+        h = np.tanh(x * w + 0.5 * h)
+        states.append(h)
+        before.append(last)
+    return np.sum(np.stack(states) * np.stack(before)) + np.sum(h * last)
+
+
 PROGRAMS = read_before_and_after, twice_before, read_twice_in_each_turn, two_states
 
 
-@pytest.mark.parametrize("f", (*PROGRAMS, gone_through_between), ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", (*PROGRAMS, gone_through_between, item_of_two_lists), ids=lambda f: f.__name__
+)
 def test_gradients_have_the_bits_of_eager_calls(f, monkeypatch):
     rng = np.random.default_rng(3)
     inputs = [(rng.normal(size=4), rng.normal(size=4), rng.normal(size=n)) for n in (*[12] * 8, 9)]

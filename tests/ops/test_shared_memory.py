@@ -295,6 +295,9 @@ def test_every_record_is_tried():
     of_programs = {
         python_lists.new_list,
         python_lists.appended,
+        python_lists.append_row,
+        python_lists.listed_rows,
+        python_lists.list_length,
         python_lists.item,
         python_lists.collected,
         python_lists.room,

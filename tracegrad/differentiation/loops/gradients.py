@@ -335,6 +335,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         Raises `FirstTurn` where one of these has a cotangent from elsewhere.
         """
         known = {v for v in cts if v not in loop.parameters}
+        self._require_one_begin(loop, cts)
         for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):
             if parameter in cts and argument in self.active and not self._is_collected(argument):
                 if argument in known:

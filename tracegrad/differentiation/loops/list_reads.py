@@ -35,9 +35,7 @@ from codegen.sizes import Dim, mul
 from codegen.sizes import add as add_dims
 from codegen.spelling import Subscript
 from codegen.types import LIST
-from tracegrad.differentiation.loops.cotangent_flow import (
-    with_cotangents,
-)
+from tracegrad.differentiation.loops.cotangent_flow import has_one_reader, with_cotangents
 from tracegrad.differentiation.loops.growing_lists import (
     Begun,
     Cotangents,
@@ -48,7 +46,7 @@ from tracegrad.differentiation.loops.growing_lists import (
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT as COUNT
-from tracegrad.differentiation.loops.residuals import Facts, Unrollable
+from tracegrad.differentiation.loops.residuals import Facts, FirstTurn, Unrollable
 from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, joined, row_of, span_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, subtract
@@ -563,6 +561,27 @@ class Listing(GrowingLists):
             made = self.graph.producer.get(array)
         if array is rows:
             kept[rows] = ct
+
+    def _require_one_begin(self, loop: Loop, cts: Cotangents) -> None:
+        """Raises `FirstTurn` where what a list begins with goes to a parameter that is read often.
+
+        What flows to the row comes before what flows to each of the readers in the first turn.
+        """
+        pairs = zip(loop.parameters, loop.arguments, strict=True)
+        given, begins = [pair for pair in pairs if pair[0] in cts], set[Value]()
+        for _, array in given:
+            while (put := self._put_in(array)) is not None:
+                begins.add(put[0])
+                array = self._put_in_turn(array)
+            made = self.graph.producer.get(array)
+            begins.update(made.operands if isinstance(made, Call) and made.op is new_list else ())
+        begun = self.begun.get(loop.label, ())
+        known = {p for one in begun for p in one.parameters[: one.before]}
+        for parameter, argument in given:
+            if argument not in begins & self.active or parameter in known:
+                continue
+            if not has_one_reader(loop, parameter, self.flowing):
+                raise FirstTurn(loop.label)
 
     def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
         """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""

@@ -80,6 +80,7 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
     labels: set[object] = set()
     for loop in loops:
         _require_own(graph, loop, active, flowing)
+        _require_one_list(graph, loop, active, flowing)
         found = []
         for places, arrays in pairs[loop.label].items():
             both = [loop.parameters[i] for i in places]
@@ -115,6 +116,27 @@ def _require_own(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Valu
             if not alone or in_turn or behind > 1:
                 names = [v.origin.name or "a value" for v in (parameter, value)]
                 raise Unrollable(f"{names[0]} becomes {names[1]} in some turns, and both are read")
+
+
+def _require_one_list(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Value]) -> None:
+    """Raises `Unrollable` where an array is an item of a list, and goes on to be one of another.
+
+    What flows to the items of both comes before what flows to it in the turn between.
+    """
+    joins, calls = _Joins(graph), [node for node in walk([loop]) if isinstance(node, Call)]
+    put = [n for n in calls if n.op in FILLING and not flowing.isdisjoint(n.results)]
+    items = joins.sources([call.operands[1] for call in put]) & active
+    ends = joins.ends.get(loop.label, ())
+    for first in items.intersection(loop.parameters):
+        waiting, seen = [first], set[Value]()
+        while waiting:
+            parameter = waiting.pop()
+            seen.add(parameter)
+            place = loop.parameters.index(parameter)
+            given = joins.sources([end.arguments[place] for end in ends])
+            if not items.isdisjoint(given - {*loop.parameters}):
+                raise Unrollable("one array stands in two lists")
+            waiting += [v for v in given if v in loop.parameters and v not in seen]
 
 
 def _items(loop: Loop) -> set[Value]:

@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 from codegen.ir import Value
 from codegen.sizes import Dim, Size, add
+from tracegrad.ops.elementwise.ufuncs import subtract
 from tracegrad.ops.python_lists import list_item
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -171,8 +172,10 @@ class Filling:
             least = -key - 1 if key < 0 else key
             if (least and not self._look_for(known, least)) or not -size <= key < size:
                 return None
-            dim = add(known.length, key) if key < 0 else key
-            return self._item(known, self.loops.lengths.value(dim), key % size)
+            k = self.loops.lengths.value(abs(key))
+            if key < 0:  # not as a length: it may be fixed later, when the item has been read
+                (k,) = self.trace.builder.call(subtract, (known.saved, k), self.trace.origin())
+            return self._item(known, k, key % size)
         if type(key) is int:
             if not -size <= key < size:
                 return None
@@ -183,6 +186,8 @@ class Filling:
             if not isinstance(self.trace.sizes.resolve(dim), Size):
                 return found
             return self._item(known, self.loops.lengths.value(dim), size + key)
+        if getattr(known, "saved", None) is not None and type(key) is Length:
+            return None
         if type(key) is Length and 0 <= int.__index__(key) < size:
             return self._item(known, self.loops.lengths.value(key.dim), int.__index__(key))
         if self.loops.counts(key) and 0 <= int(key._array) < size:

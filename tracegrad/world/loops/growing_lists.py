@@ -167,13 +167,14 @@ class Growing:
         given = {"dtype": known.of.dtype, "shape": shape}
         named = origin.named(f"{name}_rows", True)
         (rows,) = trace.builder.call(listed_rows, (saved,), named, **given)
-        if not known.values.isdisjoint(trace.shown):
-            trace.shown.add(rows)
+        shown = not known.values.isdisjoint(trace.shown)
         for k, x in enumerate(items):
             value = Value(known.of, origin.named(None))
             items[k] = wrap(getattr(x, "_array", x), (trace, value))
             items[k]._node = parent_of(x)
             trace.waiting[value] = partial(self.forgets, items)
+            if shown:
+                trace.shown.add(value)
         some = known.before > 0 or saved is not known.parameter
         self.known[id(items)] = Filled(items, tuple(items), rows, count, some)
 
@@ -204,8 +205,11 @@ class Growing:
             return
         known.saved = None
         for k, x in enumerate(known.items):
-            del self.trace.waiting[x._traced[1]]
+            waiting = x._traced[1]
+            del self.trace.waiting[waiting]
             x._traced = self._row_item(known.value, k, x)._traced
+            if waiting in self.trace.shown:
+                self.trace.shown.add(x._traced[1])
 
     def returns(self, result: Any) -> None:
         """The function has returned: loops are over, and items may be read from outside."""
