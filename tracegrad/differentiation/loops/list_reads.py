@@ -580,8 +580,19 @@ class Listing(GrowingLists):
         for parameter, argument in given:
             if argument not in begins & self.active or parameter in known:
                 continue
+            if self._is_read_by_rows(loop, parameter):
+                continue
             if not has_one_reader(loop, parameter, self.flowing):
                 raise FirstTurn(loop.label)
+
+    def _is_read_by_rows(self, loop: Loop, parameter: Value) -> bool:
+        """Whether turns read a parameter once, by numbers that an inner loop counts."""
+        reads = [node for node in walk(loop.turn.nodes) if parameter in node.operands]
+        if len(reads) != 1 or not isinstance(reads[0], Call) or len(reads[0].operands) < 2:
+            return False
+        row = self._row(reads[0].operands[1])
+        counts = row is not None and row.index is not None
+        return counts and reads[0].operands[0] is parameter
 
     def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
         """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
