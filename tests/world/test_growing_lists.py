@@ -386,3 +386,134 @@ def test_what_stands_for_items_is_not_seen_from_outside():
 @pytest.mark.parametrize("seed", range(400))
 def test_random_programs(seed):
     list_programs.check(list_programs.growing(seed), seed, (12, 12, 15, 9, 20))
+
+
+# Arrays that are written to, before and behind what a list has of them.
+
+
+def one_buffer_in_each_turn(x, limit):
+    buffer, found = np.zeros(3), []
+    for i in range(20):
+        buffer[i % 3] = np.sum(x) * i
+        if np.sum(x) * i > limit:
+            found.append(buffer)
+    return np.sum(np.stack(found)) if found else x[0]
+
+
+def copies_of_a_buffer(x, limit):
+    buffer, found = np.zeros(3), []
+    for i in range(20):
+        buffer[:] = x * i
+        if np.sum(x) * i > limit:
+            found.append(buffer.copy())
+    return np.sum(np.stack(found)) if found else x[0]
+
+
+def written_in_other_turns(x, limit):
+    buffer, found = x * 1.0, []
+    for i in range(20):
+        if np.sum(x) * i > limit * 8:
+            found.append(buffer)
+        if i > limit * 6:
+            buffer[0] += 1.0
+    return np.sum(np.stack(found)) + np.sum(buffer) if found else x[0]
+
+
+def a_state_in_place(x, limit):
+    x, path = x * 1.0, []
+    for i in range(20):
+        x -= 0.01 * x * (1 + i)
+        path.append(x)
+        if np.sum(x * x) < limit:
+            break
+    return np.sum(np.stack(path)) + len(path)
+
+
+def written_behind_the_append(x, limit):
+    x, path = x * 1.0, []
+    for _ in range(20):
+        x = x * 0.9
+        path.append(x)
+        x += 0.01
+        if np.sum(x * x) < limit:
+            break
+    return np.sum(np.stack(path))
+
+
+def last_state_behind_the_loop(x, limit):
+    path = []
+    for _ in range(20):
+        x = x * 0.9
+        path.append(x)
+        if np.sum(x * x) < limit:
+            break
+    x += 1.0
+    return np.sum(np.stack(path))
+
+
+def an_item_behind_the_loop(x, limit):
+    path = []
+    for _ in range(20):
+        x = x * 0.9
+        path.append(x)
+        if np.sum(x * x) < limit:
+            break
+    path[-1][0] = 7.0
+    return np.sum(np.stack(path)) + np.sum(x)
+
+
+def all_items_behind_the_loop(x, limit):
+    found = []
+    for _ in range(20):
+        x = x * 0.9
+        if np.sum(x * x) > limit:
+            found.append(x)
+    for one in found:
+        one *= 2.0
+    return np.sum(np.stack(found)) + np.sum(x) if found else x[0]
+
+
+def rows_of_a_table(x, limit):
+    table, found = np.zeros((25, 3)), []
+    for i in range(20):
+        table[i] = x * i
+        if np.sum(x) * i > limit:
+            found.append(table[i])
+    table[3] = 9.0
+    return np.sum(np.stack(found)) if found else x[0]
+
+
+def one_array_several_times(x, limit):
+    found, y = [], x * 1.0
+    for i in range(20):
+        if i % 2 == 0:
+            found.append(y)
+        else:
+            y = y * 0.9
+        if np.sum(y * y) < limit:
+            break
+    y += 1.0
+    return np.sum(np.stack(found)) * np.sum(y)
+
+
+WRITES = (
+    *(one_buffer_in_each_turn, copies_of_a_buffer, written_in_other_turns, a_state_in_place),
+    *(written_behind_the_append, last_state_behind_the_loop, an_item_behind_the_loop),
+    *(all_items_behind_the_loop, rows_of_a_table, one_array_several_times),
+)
+
+
+@pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
+def test_writes_reach_what_the_list_has(f, monkeypatch):
+    rng = np.random.default_rng(3)
+    given = [
+        (rng.normal(size=3) * rng.uniform(0.3, 2.0) + 0.3, 10.0 ** rng.uniform(-3.0, 0.3))
+        for _ in range(12)
+    ]
+    compiled, gradient = tg.compile(f), tg.value_and_grad(f)
+    for x, limit in given:
+        assert_same_bits(compiled(x.copy(), limit), f(x.copy(), limit))
+    got = [gradient(x.copy(), limit) for x, limit in given]
+    monkeypatch.setattr(tg.config, "compile", False)
+    for (x, limit), result in zip(given, got, strict=True):
+        assert_same_bits(result, tg.value_and_grad(f)(x.copy(), limit))

@@ -71,6 +71,9 @@ class Growing:
         if value is None or x._view or not self.is_row_of(known, value.type):
             self.loops.bar(head, "what is appended is not like what other turns append")
             return
+        if self._is_written_in_turns(x):
+            self.loops.bar(head, "an array is appended that turns write to")
+            return
         level, builder = self.loops.walk.around(head), self.trace.builder
         begin = head.begin if level is None else level.entered + 1
         self.appends_to(known, value, begin)
