@@ -101,7 +101,7 @@ class GrowingLists:
         for array in self.graph.given[rows][1:]:
             while (put := self._put_in(array)) is not None:
                 yield put[0]
-                array = self.graph.producer[array].operands[0]
+                array = self._put_in_turn(array)
 
     def _flows(self, node: Node) -> bool:
         """Whether what a node reads may get a cotangent from it."""
@@ -122,9 +122,10 @@ class GrowingLists:
             if not made.issuperset(put):
                 raise Unrollable("turns append to a list what they have not made")
             known = {begun.parameters[0] for begun in self._last_of(loop, rows)}
-            if not cts.keys().isdisjoint(handed_on(loop, nodes, put) - known):
+            others = handed_on(loop, nodes, put) - known
+            if not cts.keys().isdisjoint(others):
                 self._require_one_term(rows)
-            for parameter in handed_on(loop, nodes, put) - known:
+            for parameter in others:
                 if parameter in self.active and not has_one_reader(loop, parameter, self.flowing):
                     raise Unrollable("an item of a list goes on to turns, which read it often")
 
@@ -192,18 +193,16 @@ class GrowingLists:
     def _row_before(self, ct: Value, k: Value, begun: Begun, parameter: Value) -> Value:
         """What the parameter begins with: the row of the item that it is, before the k-th."""
         given = {"first": begun.lowest, "axes": ct.type.ndim > 1}
-        return self.reverse.builder.call(row_before, (ct, k), self._named(parameter, ct), **given)[
-            0
-        ]
+        origin = self._named(parameter, ct)
+        return self.reverse.builder.call(row_before, (ct, k), origin, **given)[0]
 
     def _with_row(self, row: Value, other: Value | None, listed: Call) -> Value:
         """The row of an item, with what flows to it from behind the list: one term of each."""
         if other is None:
             return row
-        if not self._has_one_term(listed.results[0]):
-            raise Unrollable("an item of a list is read often behind the loop")
         made = self.reverse.builder.producer.get(other)
-        if not isinstance(made, Call) or made.op in SUMS:
+        is_sum = not isinstance(made, Call) or made.op in SUMS
+        if is_sum or not self._has_one_term(listed.results[0]):
             raise Unrollable("an item of a list is read often behind the loop")
         return self._call(add, other, row, origin=other.origin)
 

@@ -92,6 +92,10 @@ class Filling:
         known = self.read_by_number(x)
         return known if isinstance(known, Filled) else None
 
+    def grown(self, x: Any) -> Filled | None:
+        """What is known of a list of which the data tell how many items it has."""
+        raise NotImplementedError
+
     def forgets(self, x: Any) -> None:
         """A list may be changed."""
         known = self.known.get(id(x))
@@ -120,7 +124,7 @@ class Filling:
         known = self.read_by_number(operands[0]) if operands else None
         if known is None:
             return self._reads_unknown(operation, operands) if self.loops.heads else None
-        if operation in (bool, operator.truth) and getattr(known, "saved", None) is not None:
+        if operation in (bool, operator.truth) and self.grown(operands[0]) is not None:
             return lambda *given: True  # it has been looked
         if operation is len and len(operands) == 1 and isinstance(known, Filled):
             return lambda *given: self.loops.lengths.of(known.length, len(known.items))
@@ -186,9 +190,7 @@ class Filling:
             if not isinstance(self.trace.sizes.resolve(dim), Size):
                 return found
             return self._item(known, self.loops.lengths.value(dim), size + key)
-        if getattr(known, "saved", None) is not None and type(key) is Length:
-            return None
-        if type(key) is Length and 0 <= int.__index__(key) < size:
+        if type(key) is Length and known.saved is None and 0 <= int.__index__(key) < size:
             return self._item(known, self.loops.lengths.value(key.dim), int.__index__(key))
         if self.loops.counts(key) and 0 <= int(key._array) < size:
             return self._item(known, key._traced[1], int(key._array))

@@ -24,7 +24,7 @@ from tracegrad.world.loops.loop_heads import INT, Head, turn_of
 from tracegrad.world.loops.resumption import reached
 from tracegrad.world.loops.widened_states import Change, Known, Learned, grows
 
-GROWS = Change.FILLED | Change.GROWS
+GROWING = Change.FILLED | Change.GROWS
 
 
 class Growing:
@@ -33,7 +33,12 @@ class Growing:
     loops: Any
     trace: Any
     tracked: dict[int, Head]
-    known: dict[int, Filled]
+    known: dict[int, Any]
+
+    def grown(self, x: Any) -> Filled | None:
+        """What is known of a list of which the data tell how many items it has."""
+        known = self.known.get(id(x))
+        return known if isinstance(known, Filled) and known.saved is not None else None
 
     # -- in turns -----------------------------------------------------------------------------
 
@@ -55,9 +60,9 @@ class Growing:
         if not self.may_grow() or not all(slot and type(slot[0]) is int for slot in found):
             return None
         known = self.loops.states.get((head.frame.code, head.target), {})
-        if any(Change.LOOKED in known.get(slot, GROWS) for slot in found):
+        if any(Change.LOOKED in known.get(slot, GROWING) for slot in found):
             return None
-        return dict.fromkeys(found, GROWS)  # type: ignore[arg-type]
+        return dict.fromkeys(found, GROWING)  # type: ignore[arg-type]
 
     def are_growing(self, head: Head) -> list[list[Any]]:
         """The lists of a loop that are known to grow."""
@@ -142,15 +147,14 @@ class Growing:
         head = self.tracked.get(id(x)) if type(x) is list else None
         if head is not None and head.cycle is not None and self.is_left(head):
             self.loops.settle(head)
-        known = self.known.get(id(x))
-        if isinstance(known, Filled) and known.saved is not None and not known.some:
+        known = self.grown(x)
+        if known is not None and not known.some:
             self._look_for_some(known)
 
     def decides(self, x: Any) -> None:
         """The function is about to branch: of such a list it was looked whether it has items."""
         self.arrives(x)
-        known = self.known.get(id(x))
-        if not isinstance(known, Filled) or known.saved is None:
+        if self.grown(x) is None:
             self.touches((x,))
 
     def touches(self, operands: Sequence[Any]) -> None:
@@ -219,7 +223,8 @@ class Growing:
         for head in [*self.loops.heads.values()]:
             if head.collects and head.cycle is not None:
                 self.loops.settle(head)
-        waiting = [x for x in self.known.values() if isinstance(x, Filled) and x.saved is not None]
+        lists = [self.grown(known.items) for known in self.known.values()]
+        waiting = [known for known in lists if known is not None]
         if not waiting:
             return
         world = self.loops.world

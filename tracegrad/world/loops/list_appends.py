@@ -26,7 +26,7 @@ from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.filled_lists import Filling
-from tracegrad.world.loops.growing_lists import GROWS, Growing
+from tracegrad.world.loops.growing_lists import GROWING, Growing
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
@@ -222,7 +222,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
             return None
         grow = {id(c.items) for c in head.collects if c.grows}
         return {
-            slot: GROWS if key in grow else Change.FILLED
+            slot: GROWING if key in grow else Change.FILLED
             for key, slot in known.items()
             if slot is not None
         }
