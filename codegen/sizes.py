@@ -555,6 +555,11 @@ class Sizes:
         """True when the lengths are known to be equal; assumes nothing."""
         return self.resolve(a) == self.resolve(b)
 
+    def are_same(self, a: Dim, b: Dim) -> bool:
+        """Whether lengths are equal: assumed as in `same`, but of those that the data tell."""
+        told = not (symbols(a) | symbols(b)).isdisjoint(self.data)
+        return self.resolve(a) == self.resolve(b) if told else self.same(a, b)
+
     def is_one(self, dim: Dim) -> bool:
         """True when the length was seen as 1."""
         dim = self.resolve(dim)

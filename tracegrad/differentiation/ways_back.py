@@ -463,7 +463,7 @@ class Met:
     def _same_type(self, one: Value, other: Value) -> None:
         a, b = one.type, other.type
         same = (a.dtype, a.weak, len(a.shape)) == (b.dtype, b.weak, len(b.shape))
-        if not same or not all(map(self.writer.graph.sizes.same, a.shape, b.shape)):
+        if not same or not all(map(self.writer.graph.sizes.are_same, a.shape, b.shape)):
             raise Unjoined(None, f"a cotangent is of type {a} on one way and {b} on another")
 
     def _hand(self, parameter: Value, found: Sequence[Given]) -> None:

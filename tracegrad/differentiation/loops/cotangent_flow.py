@@ -19,16 +19,19 @@ from codegen.ir import (
     walk,
 )
 from tracegrad.differentiation.reverse_mode import moves
+from tracegrad.ops.python_lists import listed_rows, new_list
 
 
 def active_values(graph: Graph, wanted: Iterable[Value]) -> set[Value]:
     """The values that depend on what is wanted by a differentiable path."""
     active, size = set(wanted), -1
     heads = {node.label: node for node in graph.all_nodes if isinstance(node, Loop | Join)}
+    grown = any(isinstance(node, Call) and node.op is listed_rows for node in graph.all_nodes)
     while size != len(active):
         size = len(active)
         for node in graph.all_nodes:
-            if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
+            begins = grown and isinstance(node, Call) and node.op is new_list
+            if begins or (isinstance(node, Call) and node.op.differentiable):  # type: ignore[attr-defined]
                 if not active.isdisjoint(node.operands):
                     active.update(filter(moves, node.results))
             elif isinstance(node, Loop | Again):

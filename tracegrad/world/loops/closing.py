@@ -51,6 +51,7 @@ from tracegrad.world.loops.windows import settle
 from tracegrad.world.loops.written_places import Place
 
 MOVED = "a list, deque or dictionary is changed that does not go item by item"
+BUILTIN = {int: "int", float: "float", bool: "bool"}  # the kinds of Python's numbers
 OTHERS_HAVE = "others have an object too that turns make anew"
 
 
@@ -612,6 +613,8 @@ class Closing(FirstTurns):
 
     def _cannot_return(self, head: Head, nodes: Sequence[Any]) -> str:
         """Why the frames cannot be put back to some look in a turn; nothing where they can."""
+        if head.seat is None:
+            return "what its frame holds is not known"
         for node in nodes:
             if isinstance(node, Check):
                 seat = self.seats.get(node.operand)
@@ -675,7 +678,7 @@ class Closing(FirstTurns):
         wide = parameter in self.wide and type(x) is float
         if wide and self.world.numbers.found(x) is not None:
             return None
-        alike = builtin(x) == kind(type_.dtype) and (type_.weak or flag)
+        alike = BUILTIN.get(type(x)) == kind(type_.dtype) and (type_.weak or flag)
         return self.trace.number(x, type_, parameter.origin) if wide or alike else None  # type: ignore[no-any-return]
 
     def varied(self, head: Head, slot: int, x: Any) -> Any:
@@ -793,8 +796,3 @@ class Closing(FirstTurns):
 def _change(written: bool, wide: bool) -> Change:
     change = Change.WRITTEN if written else Change.BOUND
     return change | Change.WIDENED if wide else change
-
-
-def builtin(x: Any) -> str | None:
-    """The kind of a number of Python."""
-    return {int: "int", float: "float", bool: "bool"}.get(type(x))

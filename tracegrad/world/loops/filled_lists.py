@@ -41,6 +41,7 @@ class Filled:
     value: Value
     saved: Value | None = None  # how many items there are, where the data tell that
     some: bool = True  # there is one: it has been looked
+    before: int = 0  # then: so many were there before the loop
 
     @cached_property
     def ids(self) -> frozenset[int]:
@@ -172,6 +173,8 @@ class Filling:
             if not self.loops.counts(key) or not -size <= int(key._array) < size:
                 return None
             return self.uniform_item(known, key._traced[1], int(key._array))
+        if type(key) is int and known.saved is not None and 0 <= key < known.before:
+            return known.items[key]
         if type(key) is int and known.saved is not None:
             least = -key - 1 if key < 0 else key
             if (least and not self._look_for(known, least)) or not -size <= key < size:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from codegen.ir import Call, Value
 from codegen.sizes import symbols
 from codegen.types import ArrayType
@@ -76,12 +78,16 @@ class Growing:
         if value is None or x._view or not self.is_row_of(known, value.type):
             self.loops.bar(head, "what is appended is not like what other turns append")
             return
+        if value in self.loops.wide:
+            self.loops.bar(head, "a number is appended that is Python's in the first turn")
+            return
         if self._is_written_in_turns(x):
             self.loops.bar(head, "an array is appended that turns write to")
             return
         level, builder = self.loops.walk.around(head), self.trace.builder
         begin = head.begin if level is None else level.entered + 1
         self.appends_to(known, value, begin)
+        self.loops.walk.notes((value,), (x,))
         saved = self.list_now(known, builder.nodes[begin:])
         origin, name = self.trace.origin(), known.parameter.origin.name
         (k,) = builder.call(list_length, (saved,), origin.named("row", True))
@@ -111,6 +117,12 @@ class Growing:
             known.of = of
         alike = (of.dtype, of.weak, of.ndim) == (known.of.dtype, False, known.of.ndim)
         return alike and all(map(sizes.same, of.shape, known.of.shape))
+
+    def may_begin(self, items: Sequence[Any]) -> bool:
+        """Whether a list may grow that has these items before the loop: they stay what they are."""
+        return all(
+            type(x) is np.ndarray or (self.loops.is_recorded(x) and x._view is None) for x in items
+        )
 
     def list_now(self, known: Any, nodes: Sequence[Any]) -> Value:
         """The list after these nodes of a turn."""
@@ -175,15 +187,15 @@ class Growing:
         named = origin.named(f"{name}_rows", True)
         (rows,) = trace.builder.call(listed_rows, (saved,), named, **given)
         shown = not known.values.isdisjoint(trace.shown)
-        for k, x in enumerate(items):
-            value = Value(known.of, origin.named(None))
+        for k in range(known.before, len(items)):
+            x, value = items[k], Value(known.of, origin.named(None))
             items[k] = wrap(getattr(x, "_array", x), (trace, value))
             items[k]._node = parent_of(x)
             trace.waiting[value] = partial(self.forgets, items)
             if shown:
                 trace.shown.add(value)
         some = known.before > 0 or saved is not known.parameter
-        self.known[id(items)] = Filled(items, tuple(items), rows, count, some)
+        self.known[id(items)] = Filled(items, tuple(items), rows, count, some, known.before)
 
     def begins_loop(self) -> None:
         """A loop is about to begin, which may read the lists of loops before it."""
@@ -211,7 +223,8 @@ class Growing:
         if known.saved is None:
             return
         known.saved = None
-        for k, x in enumerate(known.items):
+        for k in range(known.before, len(known.items)):
+            x = known.items[k]
             waiting = x._traced[1]
             del self.trace.waiting[waiting]
             x._traced = self._row_item(known.value, k, x)._traced

@@ -179,6 +179,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
             if id(items) in self.tracked or len(items) > MOST_BEFORE:
                 return False
             if slots[slot]:
+                if not self.may_begin(items):
+                    return False
                 self._open_growing(head, items, (), names)
                 continue
             row = self._row(head, len(items))
@@ -278,6 +280,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         if id(items) in self.tracked or len(items) - len(added) > MOST_BEFORE:
             return False
         values = tuple([x._traced[1] for x in added if self.loops.is_recorded(x)])
+        if not self.may_begin(items[: len(items) - len(added)]):
+            return False
         if len(values) < len(added) or any(x._view is not None for x in added):
             return False
         if any(x is not y for x, y in zip(added, items[len(items) - len(added) :], strict=True)):

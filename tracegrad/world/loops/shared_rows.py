@@ -32,7 +32,9 @@ class SharedRows:
             return
         value = x._traced[1] if self.loops.is_recorded(x) else None
         for known in self.opened:
-            if value is None:
+            if known.grows and (value in self.trace.waiting or value in self.items):
+                shared = True
+            elif value is None:
                 shared = any(item is x for item in known.items)
             elif self.items.get(value) is known.parameter:
                 shared = not known.fresh or self._others_may_have(known)
