@@ -37,7 +37,7 @@ class _Edge(NamedTuple):
     node: Loop | Again
     target: Loop | Join
     turns: Turns
-    inside: tuple[Loop | Join, ...]  # the loops and joins of which it stands in a block
+    heads: tuple[Loop | Join, ...]  # the loops and joins whose parameters can be read there
     later: tuple[Block, ...]  # what is behind the joins that it stands in the body of, and leads to
 
 
@@ -94,6 +94,25 @@ def may_be_overwritten(graph: Graph, value: Value) -> bool:
     return made.memory is None and Trait.EXTENT not in made.op.traits
 
 
+def shown_by(graph: Graph, head: Loop | Join, turns: Turns) -> set[Value]:
+    """The owners of the memory that parameters may show, themselves or through other parameters.
+
+    What the parameter of a loop shows in one of its `turns` was made before that turn, and what one
+    parameter shows of another of its own loop was that in a turn before.
+    """
+    shown: set[Value] = set()
+    waiting = [graph.owner[value] for p in head.parameters for value in graph.given[p]]
+    while waiting:
+        value = waiting.pop()
+        if value in shown or value in head.parameters:
+            continue
+        shown.add(value)
+        made = graph.producer.get(value)
+        if isinstance(made, Join) or (isinstance(made, Loop) and made.label not in turns):
+            waiting += [graph.owner[given] for given in graph.given.get(value, ())]
+    return shown
+
+
 def _kept(graph: Graph) -> set[Value]:
     """What others keep, and what parameters that they keep may show.
 
@@ -113,28 +132,27 @@ def _edges(
     graph: Graph,
     block: Block,
     turns: Turns,
-    inside: tuple[Loop | Join, ...],
+    heads: tuple[Loop | Join, ...],
     later: Mapping[object, Block],
 ) -> Iterator[_Edge]:
     turns &= graph.leads[block]
     later = {label: after for label, after in later.items() if label in graph.leads[block]}
     for node in block.nodes:
         if isinstance(node, Loop):
-            yield _Edge(node, node, turns, inside, tuple(later.values()))
+            yield _Edge(node, node, turns, heads, tuple(later.values()))
             for inner in node.blocks:
                 own = turns | {node.label} if inner is node.turn else turns
-                yield from _edges(graph, inner, own, (*inside, node), later)
+                yield from _edges(graph, inner, own, (*heads, node), later)
         elif isinstance(node, Join):
-            within = (*inside, node)
             behind = {**later, node.label: node.after}
-            yield from _edges(graph, node.body, turns, within, behind)
-            yield from _edges(graph, node.after, turns, within, later)
+            yield from _edges(graph, node.body, turns, heads, behind)
+            yield from _edges(graph, node.after, turns, (*heads, node), later)
         elif isinstance(node, Again):
-            target = next(head for head in inside if head.label == node.label)
-            yield _Edge(node, target, turns, inside, tuple(later.values()))
+            target = graph.heads[node.label]
+            yield _Edge(node, target, turns, heads, tuple(later.values()))
         else:
             for inner in inner_blocks(node):
-                yield from _edges(graph, inner, turns, inside, later)
+                yield from _edges(graph, inner, turns, heads, later)
 
 
 def _is_made(graph: Graph, value: Value) -> bool:
@@ -148,10 +166,9 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     node, target, owner = edge.node, edge.target, graph.owner
     if sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    older = [head for head in edge.inside if head.label not in turns_of(graph)[value]]
-    if isinstance(target, Join):  # on another path it is given something else
-        older.remove(target)
-    if any(owner[a] is value for head in older for p in head.parameters for a in graph.given[p]):
+    own = turns_of(graph)[value]
+    older = [head for head in edge.heads if head.label not in own]
+    if any(value in shown_by(graph, head, own) for head in older):
         return False  # a parameter shows it: maybe the one that it is handed to
     if any(value in _owners_read(graph, inner) for inner in edge.later):
         return False

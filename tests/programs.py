@@ -2655,3 +2655,63 @@ def accepted_states(np):
         return np.sum(np.stack(kept) ** 2) + total
 
     return loss
+
+
+@program(lambda draw: (draw(3), draw(3)), dict())
+def snapshot_in_rare_turns(np):
+    """A variable keeps what another one is in some turns, which goes on to change."""
+
+    def loss(x, w):
+        v, kept, k = x * 1.0, w * 0.5, 0
+        while True:
+            k += 1
+            if k > 9:
+                break
+            v = v * 0.9 + w * 0.15
+            if v[1] < 0.6 and v[0] > -0.3:
+                kept = v
+        return np.sum(kept * v)
+
+    return loss
+
+
+@program(lambda draw: (draw(3), draw(3)), dict())
+def one_array_from_the_first_turn_on(np):
+    """Two variables differ before a loop, and are one array after each turn."""
+
+    def loss(x, w):
+        v, p, u, q = x * 1.0, x + w, w * 0.5, x * w
+        for _ in range(10):
+            v = np.sin(v + w * 0.3)
+            if u[1] > 0.1 and q[0] < 0.5:
+                p = v
+            v = p
+            q = np.sin(u + p)
+        return np.sum(u * v) + np.sum(p * q * x)
+
+    return loss
+
+
+@program(lambda draw: (draw(3), draw(3)), dict())
+def names_that_begin_like_keywords(np):
+    """`elbo` and `returns` are names like others, at the end of an arm, too."""
+
+    def loss(x, w):
+        elbo, returns, u = x + w, x * 1.0, w * 1.0
+        for _ in range(10):
+            returns = np.sin(returns + w * 0.3)
+            if returns[0] > 0.5:
+                u = u * 0.9
+            else:
+                if returns[1] > 0.2:
+                    u = u * 1.1
+                elbo = elbo + returns
+        if elbo[0] > 0.0:
+            returns = returns * u
+        else:
+            if elbo[1] > 0.0:
+                returns = returns - u
+            elbo = elbo * 2.0
+        return np.sum(u * returns * elbo)
+
+    return loss

@@ -22,7 +22,7 @@ from codegen import (
     spell,
 )
 from codegen import sizes as sz
-from codegen.ir import Again, Block, Branch, Call, Constant, Loop, Value
+from codegen.ir import Again, Block, Branch, Call, Constant, Join, Loop, Value
 from codegen.load import kernel
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import SpellingOf
@@ -299,6 +299,7 @@ class Runner:
     ) -> None:
         self.values, self.known, self.namespace = values, known, namespace
         self.loops: dict[object, tuple[Loop, Iterator[int]]] = {}
+        self.joins: dict[object, Join] = {}
 
     def block(self, block: Block) -> Block | None:
         """Runs a block; the block that follows, or None where it returns."""
@@ -317,17 +318,27 @@ class Runner:
                     )
                     self.loops[label] = node, iter(range(*ends, counter.step) if counter else [])
                     return self.turn(node, node.arguments)
+                case Join(label, blocks=(body, _)):
+                    self.joins[label] = node
+                    return body
+                case Again(label, arguments) if label in self.joins:
+                    self.give(self.joins[label].parameters, arguments)
+                    return self.joins[label].after
                 case Again(label, arguments):
                     return self.turn(self.loops[label][0], arguments)
         return None
 
-    def turn(self, loop: Loop, arguments: tuple[Value, ...]) -> Block:
-        """The turn of a loop, or what follows the last."""
+    def give(self, parameters: tuple[Value, ...], arguments: tuple[Value, ...]) -> None:
+        """Parameters get arguments, all at once."""
         given = [self.values[argument] for argument in arguments]
-        for parameter, value in zip(loop.parameters, given, strict=True):
+        for parameter, value in zip(parameters, given, strict=True):
             if isinstance(value, int | float) and not parameter.type.weak:
                 value = self.namespace["np"].dtype(parameter.type.dtype).type(value)
             self.values[parameter] = value
+
+    def turn(self, loop: Loop, arguments: tuple[Value, ...]) -> Block:
+        """The turn of a loop, or what follows the last."""
+        self.give(loop.parameters, arguments)
         if loop.counter is None:
             return loop.turn
         for index in self.loops[loop.label][1]:

@@ -233,7 +233,7 @@ class FunctionalEmitter(FunctionEmitter):
             self._statement([f"def {name}():"], origin)
             around, checks = self.outside, self.checks
             self.outside = self._read_from_around(block, ())
-            if not begin.startswith("return"):  # the function of an arm gives those of its own
+            if begin != "return ":  # the function of an arm gives those of its own
                 self.checks = []
             state = self._state().fork()
             state.names.nest()

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from codegen.emit.writer import Writer
 from codegen.ir import Origin
 
+ARMS = ("elif ", "else:")
+"""What the heads of the later arms of an ``if`` begin with."""
+
 
 class _Line(NamedTuple):
     text: str
@@ -83,8 +86,11 @@ def _statements(lines: Sequence[_Line], depth: int) -> list[list[_Line]]:
     above = False  # whether the last lines are comments above the next statement
     for line in lines:
         text = line.text.removeprefix(indent)
-        inside = not line.text or text.startswith((" ", "el"))
+        inside = not line.text or text.startswith((" ", *ARMS))
         comment = text.startswith("#")
+        if above and text.startswith(ARMS):  # the comments stand above an arm of the last statement
+            comments = found.pop()
+            found[-1] += comments
         if not found or not (inside or above):
             found.append([])
         found[-1].append(line)
@@ -98,6 +104,6 @@ def _place_of_one_if(lines: Sequence[str], indent: str) -> int | None:
     while outer and outer[0][1].startswith(f"{indent}#"):
         outer.pop(0)
     heads = [line.removeprefix(indent) for _, line in outer]
-    if heads and heads[0].startswith("if ") and all(x.startswith(("el", "#")) for x in heads[1:]):
+    if heads and heads[0].startswith("if ") and all(x.startswith((*ARMS, "#")) for x in heads[1:]):
         return outer[0][0]
     return None

@@ -35,7 +35,7 @@ from codegen.ir import (
     kept_by,
     walk,
 )
-from codegen.loop_ownership import may_be_overwritten, turns_of
+from codegen.loop_ownership import Turns, may_be_overwritten, shown_by, turns_of
 from codegen.memory_order import ordered_values
 from codegen.passes.client import NO_CLIENT, Client
 
@@ -54,7 +54,7 @@ def _marked(
     block: Block,
     ordered: set[Value],
     kept: tuple[Value, ...],
-    turns: frozenset[object],
+    turns: Turns,
     behind: Mapping[object, Sequence[Value]],
 ) -> Block:
     """The block with its calls marked.
@@ -66,8 +66,9 @@ def _marked(
     """
     gone = turns - graph.leads[block]
     if gone:
-        before = (v for v in _shown(graph, gone) if not gone <= turns_of(graph)[v])
-        kept, turns = (*kept, *before), turns - gone
+        turns -= gone
+        before = (v for v in _shown(graph, gone, turns) if not gone <= turns_of(graph)[v])
+        kept = (*kept, *before)
     later = [v for label, read in behind.items() if label in graph.leads[block] for v in read]
     last_read = graph.last_reads(block, (*kept, *later))
     nodes: list[Node] = []
@@ -83,7 +84,7 @@ def _marked(
             inner = (_marked(graph, b, ordered, held, turns, behind) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
-            shown = _shown(graph, {node.label})
+            shown = _shown(graph, {node.label}, turns)
             held = (*kept, *kept_by(block.nodes))
             around = turns | {node.label}
             blocks = [_marked(graph, node.turn, ordered, held, around, behind)]
@@ -93,7 +94,7 @@ def _marked(
             node = replace(node, blocks=tuple(blocks))
         elif isinstance(node, Join):
             held = (*kept, *kept_by(block.nodes))
-            shown = _shown(graph, {node.label})
+            shown = _shown(graph, {node.label}, turns)
             read = {**behind, node.label: [*graph.reads_in(node.after)]}
             body = _marked(graph, node.body, ordered, held, turns, read)
             after = _marked(graph, node.after, ordered, (*held, *shown), turns, behind)
@@ -102,10 +103,10 @@ def _marked(
     return block.with_nodes(tuple(nodes))
 
 
-def _shown(graph: Graph, labels: Collection[object]) -> list[Value]:
+def _shown(graph: Graph, labels: Collection[object], turns: Turns) -> list[Value]:
     """What the parameters of loops or joins may show, and what these gave to others who keep it."""
     heads = [graph.heads[label] for label in graph.heads if label in labels]
-    shown = [value for head in heads for p in head.parameters for value in graph.given[p]]
+    shown = [value for head in heads for value in shown_by(graph, head, turns)]
     return [*shown, *(value for head in heads for value in kept_by(walk(head.blocks[0].nodes)))]
 
 

@@ -1,9 +1,9 @@
 """Random graphs with loops enter: optimizing keeps every bit, and what may not be overwritten.
 
 Loops stand in loops and in branches, with and without a counter; paths leave them by an outcome, go
-on with an outer loop, or return. Parameters are handed on, exchanged, given twice, given views of
-each other, and filled place by place. A graph is run op by op, and what is marked to be overwritten
-is overwritten.
+on with an outer loop, meet other paths, or return. Parameters are handed on, exchanged, given
+twice, given views of each other, and filled place by place. A graph is run op by op, and what is
+marked to be overwritten is overwritten.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from codegen import (
     Counter,
     Frame,
     Graph,
+    Join,
     Loop,
     Origin,
     Sizes,
@@ -61,6 +62,7 @@ REVERSED = Subscript((slice(None, None, -1),))
 class Around:
     """A loop around; one without a counter counts its turns in its last parameter.
 
+    Or a join, in whose body its parameters are not known.
     One that is `careful` is given arrays that nobody else reads, for most turns.
     """
 
@@ -68,13 +70,15 @@ class Around:
     parameters: tuple[Value, ...]
     counted: bool
     careful: bool
+    known: bool = True
 
 
 class Grower:
     """Grows one graph; `random` decides everything."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, joins: bool = False) -> None:
         self.random = random
+        self.joins = joins
         self.sizes = Sizes()
         self.budget = 30  # nodes, after which blocks end soon
 
@@ -103,11 +107,14 @@ class Grower:
             values += self.made(builder, values)
         short = depth > 4 or self.budget < 0
         ends = ["return", "again", "again"] if short else ["branch", "loop", "loop", "again"]
+        ends += ["join"] * (self.joins and not short)
         match self.random.choice(ends):
             case "branch":
                 return self.branch(builder, values, around, depth)
             case "loop" if sum(1 for _ in around) < 3:
                 return self.loop(builder, values, around, depth)
+            case "join":
+                return self.join(builder, values, around, depth)
             case "again" if around:
                 return self.again(builder, values, self.random.choice(around[-2:]))
         outputs = [self.one(values, VECTOR, MATRIX, NUMBER) for _ in range(3)]
@@ -206,13 +213,26 @@ class Grower:
         node = Loop(loop.label, given, tuple(arguments), tuple(blocks), counter)
         return Block((*builder.nodes, node))
 
+    def join(
+        self, builder: Builder, values: list[Value], around: list[Around], depth: int
+    ) -> Block:
+        types = self.random.choices((VECTOR, VECTOR, MATRIX, NUMBER), k=self.random.randrange(1, 4))
+        given = tuple(Value(t, Origin("j", True)) for t in types)
+        here = Around(object(), given, True, self.random.random() < 0.5, known=False)
+        body = self.branch(Builder(self.sizes), values, [*around, here], depth)
+        if not any(isinstance(n, Again) and n.label is here.label for n in walk(body.nodes)):
+            return Block((*builder.nodes, *body.nodes), body.outputs)
+        after = self.block(Builder(self.sizes), [*values, *given], around, depth + 1)
+        return Block((*builder.nodes, Join(here.label, given, (body, after))))
+
     def again(self, builder: Builder, values: list[Value], loop: Around) -> Block:
+        known = loop.known
         arguments = [
-            parameter if self.random.random() < 0.25 else self.one(values, parameter.type)
-            for parameter in loop.parameters
+            p if known and self.random.random() < 0.25 else self.one(values, p.type)
+            for p in loop.parameters
         ]
         if loop.careful:
-            arguments = list(loop.parameters)
+            arguments = list(loop.parameters) if known else arguments
             if self.random.random() < 0.3:
                 arguments = [self.exchanged(arguments, p) for p in arguments]
             arguments = [
@@ -243,8 +263,8 @@ class Grower:
         return alike[(alike.index(value) + 1) % len(alike)]
 
 
-def grown(seed: int) -> Graph:
-    return verify(Grower(Random(seed)).graph())
+def grown(seed: int, joins: bool = False) -> Graph:
+    return verify(Grower(Random(seed), joins).graph())
 
 
 def arrays(seed: int) -> list[np.ndarray]:
@@ -277,9 +297,10 @@ EACH = 25
 
 
 @pytest.mark.parametrize("block", range(6))
-def test_optimizing_keeps_bits_and_inputs(block):
+@pytest.mark.parametrize("joins", [False, True])
+def test_optimizing_keeps_bits_and_inputs(block, joins):
     for seed in range(block * EACH, (block + 1) * EACH):
-        graph = grown(seed)
+        graph = grown(seed, joins)
         wanted, given, _ = outcome(graph, seed)
         assert same(given, arrays(seed))
         for changed in (optimize(graph, toy.CLIENT, check=True), verify(lifetime(graph))):

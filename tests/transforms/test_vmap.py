@@ -62,6 +62,9 @@ ONE_BY_ONE = {
     "adaptive_steps",
     "best_so_far",
     "highest_price_paid",
+    "snapshot_in_rare_turns",
+    "one_array_from_the_first_turn_on",
+    "names_that_begin_like_keywords",
 }
 """Programs whose way depends on the example."""
 

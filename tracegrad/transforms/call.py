@@ -441,18 +441,19 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None
-        except Unjoined as told:
-            assert run is not None
-            run.world.joins.keep_apart(told.label)
-            return self._make(arguments, mode, given, [], histories, counts)
         except (AsGiven, Unrollable) as told:
+            if isinstance(told, Unjoined):
+                assert run is not None
+                if run.world.joins.keep_apart(told.label) or left:
+                    return self._make(arguments, mode, given, [], histories, counts)
             if arguments.stacked:
                 self._counted = True
                 return self._make(as_given(arguments), mode, given, (), histories, counts)
             if isinstance(told, AsGiven):
                 return None  # it is answered eagerly
             assert run is not None
-            run.world.loops.unroll(str(told), getattr(told, "label", None))
+            if not run.world.loops.unroll(str(told), getattr(told, "label", None)):
+                return None
             return self._make(arguments, mode, given, left, histories, counts)
         except TooDeep:
             self._give_up("its program nests deeper than Python's recursion limit")

@@ -325,6 +325,8 @@ class Joins:
         trace.shown.update(
             p for p, a in zip(joint.parameters, arguments, strict=True) if a in trace.shown
         )
+        if trace.operands is not None:
+            trace.operands(arguments, state.tensors)
         meet = Meet(joint, arguments, watched.look)
         trace.builder.append(meet)
         self.given.update(
@@ -505,12 +507,20 @@ class Joins:
         if not all(met.in_turn for met in self.met):
             self.part("a loop behind arms that meet")
 
-    def keep_apart(self, label: object) -> None:
-        """From here on the arms that meet at a joint stay apart; without one all of this run."""
-        known = isinstance(label, Joint)
-        places = [label.place] if known else [(met.code, met.index) for met in self.met]
+    def keep_apart(self, label: object) -> bool:
+        """From here on the arms that meet at a joint stay apart; without one all of this run.
+
+        Whether some of them did not until now.
+        """
+        places = (
+            [label.place] if isinstance(label, Joint) else [(m.code, m.index) for m in self.met]
+        )
+        new = False
         for code, index in places:
-            APART.setdefault(code, set()).add((self.target, index))
+            apart = APART.setdefault(code, set())
+            new |= (self.target, index) not in apart
+            apart.add((self.target, index))
+        return new
 
     def part(self, why: str) -> None:
         """The run is made again, in which these arms stay apart."""

@@ -41,7 +41,7 @@ from tracegrad.world.loops.widened_states import (
     Known,
     Learned,
     States,
-    goes_another_way,
+    change_of,
     is_in_float64,
     join,
     type_of,
@@ -268,7 +268,12 @@ class Closing(FirstTurns):
         return value, tensor
 
     def _release(self, head: Head) -> None:
-        """What was recorded over parameters is of the values that they had."""
+        """What was recorded over parameters is of the values that they had.
+
+        What else the turn did with numbers of Python that were NumPy's in it is not taken back.
+        """
+        if any(self.wide.get(p) is head and a.type != WIDE for p, a in head.arguments.items()):
+            self._refuse(head, "floats of Python become NumPy's in turns that are not alike")
         builder = self.trace.builder
         after = [node for node in builder.nodes[head.begin :] if node not in head.further]
         del builder.nodes[head.begin :]
@@ -400,7 +405,7 @@ class Closing(FirstTurns):
             if type(leaf.holder) is bool and not is_flag(head, slot, leaf.holder):
                 return
             written = parameter in head.written if same and parameter is not None else same
-            found[slot] = _change(written, wide)
+            found[slot] = change_of(written, wide)
             new |= wide or parameter is None
         for slot in self._become_one(head, now):
             if slot in found:
@@ -433,27 +438,13 @@ class Closing(FirstTurns):
         alike = self._marks(head) == head.marks
         return alike and self.lists.ending(head, self.trace.builder.nodes[at:]) is not None
 
-    def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
-        """The first turn went another way than the next one: in the next run both are ways."""
-        builder = self.trace.builder
-        turn = builder.nodes[head.start : head.begin]
-        if not self.lists.grow_all(head) or not goes_another_way(turn, body, builder.producer):
-            return
-        found: Known = {}
-        for slot, parameter in head.parameters.items():
-            wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
-            if wide is None or type(slot[0]) is not int:
-                return
-            found[slot] = _change(parameter in head.written, wide)
-        self._learns(head, found)
-
     def _learn_of_one(self, head: Head) -> None:
         """A loop may have a single turn: in the next run that turn is recorded over parameters."""
         if len(self.counted.idle) == head.idle_first:
             self._learns(
                 head,
                 {
-                    slot: _change(parameter in head.written, parameter in self.wide)
+                    slot: change_of(parameter in head.written, parameter in self.wide)
                     for slot, parameter in head.parameters.items()
                     if type(slot[0]) is int
                 },
@@ -470,7 +461,7 @@ class Closing(FirstTurns):
             wide = join(type_of(leaf), type_of(other), self._are_one)
             if wide is None or type(slot[0]) is not int or on_stack(slot):
                 return
-            found[slot] = _change(other.holder is leaf.holder, wide)
+            found[slot] = change_of(other.holder is leaf.holder, wide)
         self._learns(head, found)
 
     def _learns(self, head: Head, found: Known) -> None:
@@ -501,6 +492,10 @@ class Closing(FirstTurns):
 
     def _unrolled(self, head: Head, why: str) -> None:
         """A loop is not tried again."""
+        raise NotImplementedError
+
+    def _refuse(self, head: Head, what: str) -> None:
+        """The run is no program, and is made again where it can be: with the loop unrolled."""
         raise NotImplementedError
 
     def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
@@ -661,6 +656,7 @@ class Closing(FirstTurns):
             return None
         if type(x) is Tensor and is_linked(x):
             self._freeze(head, x, parameter)
+        self.walk.notes((leaf.value,), (x,))
         return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
 
     def _is_shown(self, head: Head, slot: Slot, parameter: Value, value: Value) -> None:
@@ -668,7 +664,7 @@ class Closing(FirstTurns):
         shown = self.trace.shown
         if value in shown and parameter not in shown:
             if type(slot[0]) is int:
-                change = _change(parameter in head.written, parameter in self.wide)
+                change = change_of(parameter in head.written, parameter in self.wide)
                 self._learns(head, {slot: change | Change.SHOWN})
             shown.add(parameter)
 
@@ -791,8 +787,3 @@ class Closing(FirstTurns):
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""
         self.world.numbers.forget({r for node in nodes for r in node.results})
-
-
-def _change(written: bool, wide: bool) -> Change:
-    change = Change.WRITTEN if written else Change.BOUND
-    return change | Change.WIDENED if wide else change

@@ -13,10 +13,18 @@ from codegen.types import ArrayType, kind
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tracing.path_tree import Cycle, Entry
 from tracegrad.world.loops.counted_ranges import CountedRanges, first_number, is_empty
-from tracegrad.world.loops.loop_heads import Head, Leaf
+from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
 from tracegrad.world.loops.loop_runner import Walk
 from tracegrad.world.loops.state_items import Holding, is_flag
 from tracegrad.world.loops.turn_equality import Same
+from tracegrad.world.loops.widened_states import (
+    Change,
+    Known,
+    change_of,
+    goes_another_way,
+    join,
+    type_of,
+)
 
 
 class FirstTurns(Holding):
@@ -43,6 +51,8 @@ class FirstTurns(Holding):
 
         Numbers that it was the first to record are constants.
         """
+        if self._began_apart(head):
+            return None
         turn = self.trace.builder.nodes[head.start : head.begin]
         same = Same(self.trace, self._all(head))
         if head.index is not None and head.first is not None:
@@ -86,6 +96,38 @@ class FirstTurns(Holding):
             given.append(constant if constant is not None and first in made else first)
         return tuple(given)
 
+    def _began_apart(self, head: Head) -> set[Slot]:
+        """Variables that are one parameter, and were not one array before the first turn."""
+        first: dict[Value, Value | None] = {}
+        apart: set[Slot] = set()
+        for slot, parameter in head.parameters.items():
+            value = head.before[slot].value
+            if first.setdefault(parameter, value) is not value:
+                apart.update(s for s, p in head.parameters.items() if p is parameter)
+        return apart
+
+    def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
+        """The first turn went another way than the next one: in the next run both are ways."""
+        builder = self.trace.builder
+        turn = builder.nodes[head.start : head.begin]
+        apart = self._began_apart(head)
+        if not self.lists.grow_all(head) or not (
+            apart or goes_another_way(turn, body, builder.producer)
+        ):
+            return
+        found: Known = {}
+        for slot, parameter in head.parameters.items():
+            wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
+            if wide is None or type(slot[0]) is not int:
+                return
+            found[slot] = change_of(parameter in head.written, wide)
+            found[slot] |= Change.SHARED if slot in apart else Change(0)
+        self._learns(head, found)
+
+    def _learns(self, head: Head, found: Known) -> None:
+        """Notes what the variables of a loop are, and has the run made again if that is new."""
+        raise NotImplementedError
+
     def _empty_in_first(self, head: Head) -> Callable[[Cycle], bool]:
         """What tells whether a loop in a turn of another one has no turns in the first of these."""
         first = first_number(self, head)
@@ -121,6 +163,8 @@ class FirstTurns(Holding):
     ) -> tuple[Value, ...]:
         """What turns before the first that was watched had for the parameters; they go."""
         nodes = self.trace.builder.nodes
+        if len(head.arguments) < len(head.parameters):  # what was one array may not have been
+            return given
         while head.index is None and 0 < size <= len(nodes) - self._floor(head):
             same = Same(self.trace, self._all(head))
             if not same.sequences(body, nodes[-size:]):

@@ -136,11 +136,17 @@ class Unrolling(Closing):
             raise Learned
         self.bars(what)
 
-    def unroll(self, why: str, label: object = None) -> None:
-        """No loop of this run stays one from here on; of the one with a label, the first turn."""
+    def unroll(self, why: str, label: object = None) -> bool:
+        """No loop of this run stays one from here on; of the one with a label, the first turn.
+
+        Whether there is one.
+        """
         head = self.walk.heads.get(label)  # type: ignore[call-overload]
         if head is not None and not head.peeled:
-            self.apart.setdefault(head.frame.code, set()).add(head.target)
-            return
+            apart = self.apart.setdefault(head.frame.code, set())
+            if head.target not in apart:
+                apart.add(head.target)
+                return True
         for head in self.closed:
             self._unrolled(head, why)
+        return bool(self.closed)

@@ -49,6 +49,12 @@ def grows(change: Change) -> bool:
     return fills(change) and Change.GROWS in change
 
 
+def change_of(written: bool, wide: bool) -> Change:
+    """How a variable changes that turns write to, or bind; it may be `WIDE` besides."""
+    change = Change.WRITTEN if written else Change.BOUND
+    return change | Change.WIDENED if wide else change
+
+
 Known: TypeAlias = "dict[Slot, Change]"
 """The variables that turns change."""
 

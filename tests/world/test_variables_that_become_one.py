@@ -1,0 +1,120 @@
+"""Variables of loops that are one array in some turns: what one of them shows is never overwritten,
+and what they were before the first turn is not mixed up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import variable_programs
+
+import tracegrad as tg
+
+pytestmark = pytest.mark.usefixtures("fresh_loops")
+
+
+def snapshot_in_rare_turns(x, w):
+    v, u, i = x * 1.0, w * 0.5, 0
+    while True:
+        i += 1
+        if i > 9:
+            break
+        v = v * 0.9 + w * 0.15
+        if v[1] < 0.2 and v[0] > -0.3:
+            u = v
+    return np.sum(u * v)
+
+
+def snapshot_written_behind_the_branches(x, w):
+    v, u = x * 1.0, w * 0.5
+    for _ in range(10):
+        v = np.sin(v + w * 0.3)
+        if v[1] < 0.5 and v[0] > 0.0:
+            u = v
+        v = v * 2.0
+    return np.sum(u * v)
+
+
+def the_best_of_all_turns(x, w):
+    v, best, least = x * 1.0, x, np.sum(x * x)
+    for _ in range(12):
+        v = v * 0.8 + 0.3 * np.cos(v * w)
+        size = np.sum(v * v)
+        if size < least:
+            if v[0] > -0.5:
+                best, least = v, size
+        elif v[1] > 0.9:
+            best = w
+    return np.sum(best * v) + least
+
+
+def one_array_from_the_first_turn_on(x, w):
+    v, p, u, q = x * 1.0, x + w, w * 0.5, x * w
+    for _ in range(10):
+        v = np.sin(v + w * 0.3)
+        if not (u[1] > 0.1 and q[0] < 0.5):
+            pass
+        else:
+            p = v
+        v = p
+        q = np.sin(u + p)
+    return np.sum(u * v) + np.sum(p * q * x)
+
+
+def one_array_from_the_first_turn_of_a_while_on(x, w):
+    v, p, k = x * 1.0, x + w, 0
+    while k < 9:
+        k += 1
+        v = np.sin(v + w * 0.3)
+        if v[0] < 0.5:
+            p = v
+        v = p
+    return np.sum(p * v)
+
+
+def an_array_from_before_that_no_operation_reads(x, w):
+    v, u, q, p = x * 1.0, w * 0.5, x * w, x + w
+    for _ in range(9):
+        p, q = q, p
+        p = u
+        v = v * 0.9 + w * 0.15
+    return np.sum(u * v * q * p)
+
+
+def an_array_from_before_for_an_inner_loop(x, w):
+    u, q = w * 0.5, x * w
+    v = q
+    for _ in range(9):
+        v = q
+        for _ in range(10):
+            v = q
+        q, v = v, q
+    return np.sum(u * v * q)
+
+
+PROGRAMS = (
+    *(snapshot_in_rare_turns, snapshot_written_behind_the_branches, the_best_of_all_turns),
+    *(one_array_from_the_first_turn_on, one_array_from_the_first_turn_of_a_while_on),
+    *(an_array_from_before_that_no_operation_reads, an_array_from_before_for_an_inner_loop),
+)
+
+
+@pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_results_and_gradients_are_right(f, seed):
+    variable_programs.check(f, variable_programs.inputs(seed, 8))
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_they_stay_loops(f):
+    compiled = tg.compile(f)
+    for x, w in variable_programs.inputs(1, 8):
+        compiled(x, w)
+    assert "loops that are unrolled" not in compiled.explain()
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("seed", range(400))
+def test_random_programs(seed):
+    f = variable_programs.function(variable_programs.Grower(seed).text())
+    variable_programs.check(f, variable_programs.inputs(seed, 5))
