@@ -352,6 +352,21 @@ def files_that_do_not_raise():
             tg.compile(uncaught)(negative)
 
 
+@otherwise("has a Python float in a variable before a loop")
+def floats_that_few_turns_make_numpys() -> None:
+    def f(x):
+        s = 0.0
+        for i in range(20):
+            if x[i] > 0.0:
+                s = s + x[i]
+        return s
+
+    compiled, positive = tg.compile(f), np.arange(20.0) - 15.0
+    assert compiled(positive) == f(positive) == 10.0
+    assert type(f(-(positive**2))) is float
+    assert type(compiled(-(positive**2))) is np.float64
+
+
 @otherwise("asks `math.isnan`")
 def types_of_math():
     assert type(math.isnan(X[0])) is bool

@@ -75,14 +75,18 @@ class Growing:
     def grows(self, head: Head, known: Any, x: Any) -> None:
         """A turn appends to such a list."""
         value = x._traced[1] if self.loops.is_recorded(x) else None
+        why = ""
         if value is None or x._view or not self.is_row_of(known, value.type):
-            self.loops.bar(head, "what is appended is not like what other turns append")
-            return
-        if value in self.loops.wide:
-            self.loops.bar(head, "a number is appended that is Python's in the first turn")
-            return
-        if self._is_written_in_turns(x):
-            self.loops.bar(head, "an array is appended that turns write to")
+            why = "what is appended is not like what other turns append"
+        elif value in self.loops.wide:
+            why = "a number is appended that is Python's in the first turn"
+        elif self._is_written_in_turns(x):
+            why = "an array is appended that turns write to"
+        if why:
+            self.loops.bar(head, why)
+            if self.loops.walk.around(head) is not None:  # the rows are not all that it has
+                self.looks_at(known.items)
+                self.trace.read(f"a list with items that are not alike: {why}")
             return
         level, builder = self.loops.walk.around(head), self.trace.builder
         begin = head.begin if level is None else level.entered + 1
