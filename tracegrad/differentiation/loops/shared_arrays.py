@@ -31,7 +31,7 @@ Before::                                       After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -76,11 +76,18 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
     if not loops:
         return graph, frozenset()
     active, flowing = active_values(graph, wanted), with_cotangents(graph)
-    pairs = {loop.label: _pairs(graph, loop) for loop in loops}
+    joins = _Joins(graph)
+    given = {
+        loop.label: [end.arguments for end in joins.ends.get(loop.label, ())] for loop in loops
+    }
+    pairs = {
+        loop.label: _pairs(graph, loop, [loop.arguments, *given[loop.label]]) for loop in loops
+    }
     labels: set[object] = set()
     for loop in loops:
         _require_own(graph, loop, active, flowing)
         _require_one_list(graph, loop, active, flowing)
+        _require_two(graph, loop, given[loop.label], active)
         found = []
         for places, arrays in pairs[loop.label].items():
             both = [loop.parameters[i] for i in places]
@@ -100,22 +107,40 @@ def with_flags(graph: Graph, wanted: Iterable[Value]) -> tuple[Graph, frozenset[
 def _require_own(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Value]) -> None:
     """Raises `Unrollable` where turns give a variable an array from before that others read, too.
 
-    What flows to that comes reader by reader; the loop would add what flows to the variable.
+    What flows to that comes reader by reader; the loop would add what flows to the variable. Two
+    terms have one sum in any order.
     """
     joins = _Joins(graph)
     made = {v for node in walk([loop]) for v in node.results}
+    ends = joins.ends.get(loop.label, ())
+    begun = [joins.sources([value]) for value in loop.arguments]
+    given = [joins.sources([end.arguments[i] for end in ends]) for i in range(len(begun))]
     for place, parameter in enumerate(loop.parameters):
-        ends = joins.ends.get(loop.label, ())
-        given = joins.sources([end.arguments[place] for end in ends])
-        before = [v for v in given - made if v in active]
+        before = [v for v in given[place] - made if v in active]
         if not before or parameter not in active:
             continue
         alone = has_one_reader(loop, parameter, flowing)
         for value in before:
             in_turn, behind = readers(loop, value, flowing)
-            if not alone or in_turn or behind > 1:
+            shown = [
+                p for p, *of in zip(loop.parameters, begun, given) if value in set().union(*of)
+            ]
+            if not alone or in_turn or len(active.intersection(shown)) + behind > 2:
                 names = [v.origin.name or "a value" for v in (parameter, value)]
                 raise Unrollable(f"{names[0]} becomes {names[1]} in some turns, and both are read")
+
+
+def _require_two(
+    graph: Graph, loop: Loop, given: Sequence[tuple[Value, ...]], active: Set[Value]
+) -> None:
+    """Raises `Unrollable` where turns may give three variables one array.
+
+    What flows to them would be added in the order of the variables, not in that of their readers.
+    """
+    known = {i for i, p in enumerate(loop.parameters) if p in active}
+    found = [i for pair in _pairs(graph, loop, given) if known.issuperset(pair) for i in pair]
+    if len(set(found)) < len(found):
+        raise Unrollable("three variables are one array in some turns")
 
 
 def _require_one_list(graph: Graph, loop: Loop, active: Set[Value], flowing: Set[Value]) -> None:
@@ -218,10 +243,11 @@ class _Joins:
         return found
 
 
-def _pairs(graph: Graph, loop: Loop) -> dict[tuple[int, int], set[Value]]:
-    """The parameters of a loop that may be one array, by their places; and which arrays."""
+def _pairs(
+    graph: Graph, loop: Loop, given: Sequence[tuple[Value, ...]]
+) -> dict[tuple[int, int], set[Value]]:
+    """The parameters that may be one array of all that are `given`, by places; and which arrays."""
     joins = _Joins(graph)
-    given = [loop.arguments, *(end.arguments for end in joins.ends.get(loop.label, ()))]
     inexact = [i for i, p in enumerate(loop.parameters) if is_inexact(p.type.dtype)]
     found = {}
     for i, j in combinations(inexact, 2):
