@@ -10,7 +10,7 @@ import pytest
 import toy
 
 from codegen import CodegenError, Join, VerifyError, emit, load, optimize, verify
-from codegen.ir import Block, ends, walk
+from codegen.ir import Block, Call, ends, walk
 from codegen.keys import graph_key
 from codegen.passes.dce import dce
 from codegen.passes.lifetime import lifetime
@@ -19,6 +19,11 @@ from codegen.passes.loop_parameters import loop_parameters
 
 def graph_of(text):
     return verify(toy.graph(dedent(text).strip()))
+
+
+def run(graph, *given):
+    (output,) = load(emit(graph, "numpy").text, "f")(*given)
+    return output
 
 
 NESTED = """
@@ -248,3 +253,99 @@ def test_what_is_read_behind_a_join_is_not_overwritten_in_it(later, reused):
 def test_jax_refuses_paths_that_meet():
     with pytest.raises(CodegenError, match="no form in JAX"):
         emit(optimize(graph_of(NESTED), toy.CLIENT), "jax")
+
+
+SHOWN = """
+    graph f(x: float64[n0], w: float64[n0]) {
+      %zero = constant(0.0)
+      %z = constant(0)
+      %n = constant(9)
+      %a = sin(%x)
+      %b = exp(%x)
+      loop %v = %a, %u = %b for %i in range(%z, %n, 1) as L1
+        turn
+          %c = mul(%v, %w)
+          %t = sum(%c, axis=None, keepdims=False)
+          %d = greater(%t, %zero)
+          join %k: float64[n0] as J2
+            body
+              branch %d bool
+                case True
+                  %r = sum(%w, axis=None, keepdims=False)
+                  %e = greater(%r, %zero)
+                  join %m: float64[n0] as J3
+                    body
+                      branch %e bool
+                        case True
+                          again J3 %c
+                        case False
+                          again J3 %u
+                    after
+                      again J2 %m
+                case False
+                  again J2 %u
+            after
+              %g = neg(%c)
+              again L1 NEXT, %k
+        after
+          %h = mul(%v, %u)
+          return %h
+    }
+"""
+
+
+@pytest.mark.parametrize("following", ["%c", "%g"])
+def test_what_a_parameter_shows_through_another_is_not_overwritten(following):
+    """%k is %c where two branches say so: it is no memory for %g, and none that %v owns."""
+    graph = graph_of(SHOWN.replace("NEXT", following))
+    fast = verify(lifetime(graph, toy.CLIENT))
+    reuse = {c.results[0].origin.name: c.reuse for c in fast.all_nodes if isinstance(c, Call)}
+    assert reuse["g"] is None
+    assert reuse["c"] == (None if following == "%c" else 0)
+    inputs = [np.array([0.3, -0.7, 0.4]), np.array([1.1, 0.8, -0.9])]
+    for w in (inputs[1], -inputs[1]):
+        given = [inputs[0], w]
+        expected = toy.run(graph, given, {"np": np})
+        assert np.array_equal(toy.run(fast, given, {"np": np}), expected)
+        assert np.array_equal(run(fast, *given), expected[0])
+
+
+@pytest.mark.parametrize("name", ["total", "elbo", "else_", "elif_", "element"])
+def test_what_stands_behind_an_if_in_an_arm_is_no_arm(name):
+    """`elbo = ...` behind an ``if`` that ends the other arm: only the ``if`` is no ``elif``."""
+    text = """
+        graph f(x: float64[n0], w: float64[n0]) {
+          %zero = constant(0.0)
+          %s = sum(%x, axis=None, keepdims=False)
+          %t = sum(%w, axis=None, keepdims=False)
+          %c = greater(%s, %zero)
+          %d = greater(%t, %zero)
+          join %u: float64[n0], %NAME: float64[n0] as J1
+            body
+              branch %c bool
+                case True
+                  %a = exp(%w)
+                  again J1 %a, %x
+                case False
+                  join %m: float64[n0] as J2
+                    body
+                      branch %d bool
+                        case True
+                          %b = sin(%w)
+                          again J2 %b
+                        case False
+                          again J2 %w
+                    after
+                      %e = add(%x, %m)
+                      again J1 %m, %e
+            after
+              %y = mul(%u, %NAME)
+              return %y
+        }
+    """
+    graph = graph_of(text.replace("NAME", name))
+    for sign in (1.0, -1.0):
+        for other in (1.0, -1.0):
+            given = [sign * np.array([0.3, 0.7]), other * np.array([1.1, 0.8])]
+            (expected,) = toy.run(graph, given, {"np": np})
+            assert np.array_equal(run(graph, *given), expected)

@@ -27,14 +27,14 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.constant_arrays import is_constant_array, learned
-from tracegrad.world.loops.first_turns import FirstTurns
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
-from tracegrad.world.loops.loops_without_turns import Before, Begun, state_of
+from tracegrad.world.loops.loops_without_turns import Begun
 from tracegrad.world.loops.resumption import Keeper, Seat
 from tracegrad.world.loops.state_items import called, is_flag, kind_of, on_stack, with_item
-from tracegrad.world.loops.turn_equality import Same, counted, renamed
+from tracegrad.world.loops.turn_equality import counted
 from tracegrad.world.loops.unrolling_reasons import MARKS, at_line
+from tracegrad.world.loops.while_tests import WhileTests
 from tracegrad.world.loops.widened_states import (
     WIDE,
     Change,
@@ -55,7 +55,7 @@ BUILTIN = {int: "int", float: "float", bool: "bool"}  # the kinds of Python's nu
 OTHERS_HAVE = "others have an object too that turns make anew"
 
 
-class Closing(FirstTurns):
+class Closing(WhileTests):
     """What a run knows of turns that are recorded."""
 
     lengths: Any
@@ -688,101 +688,6 @@ class Closing(FirstTurns):
         tensor = wrap(widened(parameter.type, x), (self.trace, value))
         self.world.stands_for(tensor, x)
         return tensor
-
-    def _with_test_first(
-        self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
-    ) -> tuple[Any, ...]:
-        """The turn of a ``while``, which CPython tests at the end, with its test at the beginning.
-
-        The test before the loop goes: it is that of the first turn.
-        """
-        nodes = self.trace.builder.nodes
-        if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
-            return body
-        floor = self._floor(head)
-        steps = [i for i, node in enumerate(nodes) if i >= floor and not isinstance(node, Constant)]
-        for size in range(len(body) - 1, 0, -1):
-            same = Same(self.trace, ())
-            same.found.update(zip(arguments, cycle.arguments, strict=True))
-            test = body[-size:]
-            if any(isinstance(node, Check | Entry | Meet) for node in test[:-1]):
-                continue
-            count = sum(not isinstance(node, Constant) for node in test)
-            if count > len(steps):
-                continue
-            before = nodes[steps[-count] :]
-            if not (
-                isinstance(nodes[steps[-1]], Check)
-                and same.sequences(test, before)
-                and self._is_test(test, arguments, cycle)
-                and self._may_have_no_turns(head, nodes[steps[-1]], arguments, cycle)
-            ):
-                continue
-            nodes[steps[-count] :] = [node for node in before if isinstance(node, Constant)]
-            cycle.test = test, arguments
-            return self._rotated(head, cycle, body, arguments, size)
-        return body
-
-    def _may_have_no_turns(
-        self, head: Head, first: Check, arguments: Sequence[Value], cycle: Cycle
-    ) -> bool:
-        """Whether what follows a loop finds in each variable what a turn, or none, leaves there.
-
-        That may be a variable which turns set before they read it: it is no parameter.
-        """
-        begun = self.begun.get(first.operand)
-        if begun is None or begun.frame is not head.frame or self._writes_elsewhere(head):
-            return False
-        given: dict[Value, list[Value]] = {}
-        for argument, value in zip(arguments, cycle.arguments, strict=True):
-            given.setdefault(argument, []).append(value)
-        known = Before(given, self.trace.builder.constant_of)
-        now = state_of(head.frame, begun.index)
-        return all(map(known.leaves_alike, begun.held, now))
-
-    def _writes_elsewhere(self, head: Head) -> bool:
-        """Whether turns write to a place that is no parameter."""
-        return any((place,) not in head.parameters for place in self.places)
-
-    def _is_test(self, test: Sequence[Any], arguments: Sequence[Value], cycle: Cycle) -> bool:
-        """Whether a test is of the parameters alone, and nothing else is made of it."""
-        made = {r for node in test for r in node.results}
-        read = {v for node in test for v in node.operands}
-        return made.isdisjoint(arguments) and read.isdisjoint(cycle.parameters)
-
-    def _rotated(
-        self,
-        head: Head,
-        cycle: Cycle,
-        body: tuple[Any, ...],
-        arguments: tuple[Value, ...],
-        size: int,
-    ) -> tuple[Any, ...]:
-        test, rest = body[-size:], body[:-size]
-        new = dict(zip(arguments, cycle.parameters, strict=True))
-        turned: list[Any] = []
-        for node in test:
-            for result in node.results:
-                new[result] = Value(result.type, result.origin)
-            turned.append(renamed(node, new))
-        for node in turned:
-            for result in node.results:
-                self.trace.builder.producer[result] = node
-        seat = self.seats[test[-1].operand]
-        self.seats[turned[-1].operand] = replace(seat, renamed=new)
-        return (*turned, *rest)
-
-    def _without_test(
-        self, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
-    ) -> tuple[Any, ...] | None:
-        """A new way through a turn without the test of the next one; None where it has none."""
-        if not cycle.test:
-            return body
-        test, known = cycle.test
-        size = len(test)
-        same = Same(self.trace, ())
-        same.found.update(zip(known, arguments, strict=True))
-        return body[:-size] if same.sequences(test, body[-size:]) else None
 
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""

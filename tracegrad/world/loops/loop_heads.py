@@ -106,6 +106,7 @@ class Head:
     idle: int = 0  # how often loops had no turns when the turn began
     idle_first: int = 0  # when the first turn began
     entering: bool = False  # it is asked which variables become parameters before the first turn
+    untested: Any = None  # the state before it, where its test is that before the first turn
     whole: bool = False  # the first turn is recorded over parameters: which these are was known
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began

@@ -770,7 +770,7 @@ class Loops(Unrolling):
             return head.target
         arguments = self._ending(head, level.entered + 1)
         whole = tuple(nodes[level.entered + 1 :])
-        body = None if arguments is None else self._without_test(cycle, whole, arguments)
+        body = None if arguments is None else self._without_test(head, cycle, whole, arguments)
         whole_ways = [way for way in cycle.ways if way.arguments is not None]
         if arguments is None or body is None or len(whole_ways) == MOST_WAYS:
             if arguments is None:
