@@ -116,6 +116,59 @@ def two_variables_and_what_is_read_besides(x, w):
     return np.sum(u * v) + np.sum(p * q * x)
 
 
+def written_behind_the_loop(x, w):
+    v, u, p = x * 1.0, w * 0.5, x + w
+    for _ in range(10):
+        v = v * 0.9 + w * 0.15
+        if v[0] > 0.3:
+            u = p
+    p += p * 0.1
+    return np.sum(u * v * p)
+
+
+def written_behind_the_loop_where_arms_meet(x, w):
+    v, u, p = x * 1.0, w * 0.5, x + w
+    for _ in range(10):
+        v = v * 0.9 + w * 0.15
+        if v[0] > 0.3:
+            u = p
+        else:
+            u = v * 2
+    p[0] = 0.1
+    return np.sum(u * v * p)
+
+
+def written_behind_inner_loops(x, w):
+    v, p, u, i = x * 1.0, x + w, w * 1.0, 0
+    while True:
+        i += 1
+        if i > 9:
+            break
+        for _ in range(9):
+            p = u
+    p += p * 0.1
+    return np.sum(u * v * p)
+
+
+def written_behind_a_helper(x, w):
+    v, u, p = x * 1.0, w * 0.5, x + w
+
+    def pick(v):
+        return p if v[0] > 0.3 else v
+
+    for _ in range(10):
+        v = v * 0.9 + w * 0.15
+        u = pick(v)
+    p += p * 0.1
+    return np.sum(u) * np.sum(v * p)
+
+
+WRITTEN = (
+    *(written_behind_the_loop, written_behind_the_loop_where_arms_meet),
+    *(written_behind_inner_loops, written_behind_a_helper),
+)
+
+
 def what_the_last_turn_leaves(x, w):
     """Behind the loop, `p` is what its last turn left; no turn reads it."""
     v, p, q, i = x * 1.0, x + w, x * w, 0
@@ -141,7 +194,7 @@ PROGRAMS = (
 
 @pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
 @pytest.mark.parametrize("seed", [0, 1, 2, 2286])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", PROGRAMS + WRITTEN, ids=lambda f: f.__name__)
 def test_results_and_gradients_are_right(f, seed):
     variable_programs.check(f, variable_programs.inputs(seed, 8))
 

@@ -27,6 +27,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
 from tracegrad.world.lengths import minus
 from tracegrad.world.loops.constant_arrays import is_constant_array, learned
+from tracegrad.world.loops.first_turns import made_in
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
@@ -254,7 +255,11 @@ class Closing(WhileTests):
             head.written[value] = x
             return value, x
         memory = is_memory(x) or isinstance(x, np.ndarray)
-        others = slot in head.shared or (memory and (head.whole or slot in head.may_be_one))
+        others = (
+            argument in self.frozen
+            or slot in head.shared
+            or (memory and (head.whole or slot in head.may_be_one))
+        )
         if others or (type(x) is Tensor and is_linked(x)):
             self._freeze(head, x, value, argument)
         array = x._array if type(x) is Tensor else x
@@ -560,6 +565,7 @@ class Closing(WhileTests):
             return None
         found: dict[Value, tuple[Any, Value]] = {}
         seen: dict[int, Value] = {}
+        turn = {*made_in(nodes), *head.arguments}
         for slot, leaf in now.items():
             parameter = head.parameters.get(slot)
             if parameter is None:
@@ -575,6 +581,8 @@ class Closing(WhileTests):
                 head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
             self._is_shown(head, slot, parameter, value)
+            if value in self.frozen or (is_memory(leaf.holder) and value not in turn):
+                self._freeze(head, leaf.holder, parameter)  # others have it
             own = slot in head.may_be_one or leaf.value is None
             other = parameter if own else seen.setdefault(id(leaf.holder), parameter)
             known = found.setdefault(parameter, (leaf.holder, value))

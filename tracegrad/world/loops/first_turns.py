@@ -69,7 +69,7 @@ class FirstTurns(Holding):
         for again, appended in self.lists.appended(head, body):
             if len(again) != len(appended) or not all(map(same.values, again, appended)):
                 return None
-        made = _made_in(turn)
+        made = made_in(turn)
         given: list[Value | Constant] = []
         for slot, parameter in head.parameters.items():
             if parameter in same.found:
@@ -172,7 +172,7 @@ class FirstTurns(Holding):
             if not all(map(same.values, arguments, given)):
                 break
             before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
-            made = _made_in(nodes[-size:])
+            made = made_in(nodes[-size:])
             if len(before) < len(given) or any(v in made for v in before):
                 break
             if not all(map(self._fits, before, self._all(head))):
@@ -200,10 +200,10 @@ class FirstTurns(Holding):
         return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"
 
 
-def _made_in(nodes: Sequence[Any]) -> set[Value]:
+def made_in(nodes: Sequence[Any]) -> set[Value]:
     """What nodes make, and the turns of loops among them."""
     found = {r for node in nodes for r in node.results}
     for node in nodes:
         if isinstance(node, Entry):
-            found.update(v for way in node.cycle.ways for v in _made_in(way.nodes))
+            found.update(v for way in node.cycle.ways for v in made_in(way.nodes))
     return found
