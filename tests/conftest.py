@@ -21,6 +21,7 @@ from tracegrad import config
 from tracegrad.tracing import compile_budget
 from tracegrad.world.loops.loop_heads import UNCLOSED
 from tracegrad.world.loops.unrolling_reasons import REASONS
+from tracegrad.world.loops.while_tests import TESTED_LAST
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -131,6 +132,7 @@ def fresh_loops() -> Iterator[None]:
     """No loop is known not to close, and none warns that it is unrolled."""
     UNCLOSED["numpy"].clear()
     REASONS["numpy"].clear()
+    TESTED_LAST.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -583,6 +583,9 @@ class Closing(WhileTests):
             self._is_shown(head, slot, parameter, value)
             if value in self.frozen or (is_memory(leaf.holder) and value not in turn):
                 self._freeze(head, leaf.holder, parameter)  # others have it
+            if parameter not in head.written and self.lists.is_written_in_turns(leaf.holder):
+                head.why = OTHERS_HAVE
+                return None
             own = slot in head.may_be_one or leaf.value is None
             other = parameter if own else seen.setdefault(id(leaf.holder), parameter)
             known = found.setdefault(parameter, (leaf.holder, value))

@@ -101,7 +101,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         if value is None or rows is None or not self._fits(value.type, rows.type) or x._view:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
-        if self._is_written_in_turns(x):
+        if self.is_written_in_turns(x):
             self.loops.bar(head, "an array is appended that turns write to")
             return
         level = self.loops.walk.around(head)
@@ -110,7 +110,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         builder.call(collected, (rows, value, known.row), rows.origin)
         head.further.add(builder.nodes[-1])
 
-    def _is_written_in_turns(self, x: Any) -> bool:
+    def is_written_in_turns(self, x: Any) -> bool:
+        """Whether turns of a loop around write to an array."""
         written = (y for head in self.loops.heads.values() for y in head.written.values())
         return any(x is other for other in written)
 
