@@ -583,7 +583,7 @@ class Closing(WhileTests):
             self._is_shown(head, slot, parameter, value)
             if value in self.frozen or (is_memory(leaf.holder) and value not in turn):
                 self._freeze(head, leaf.holder, parameter)  # others have it
-            if parameter not in head.written and self.lists.is_written_in_turns(leaf.holder):
+            if parameter not in head.written and self.is_written_in_turns(leaf.holder):
                 head.why = OTHERS_HAVE
                 return None
             own = slot in head.may_be_one or leaf.value is None
@@ -592,6 +592,9 @@ class Closing(WhileTests):
             if other is not parameter or known[1] is not value:
                 head.why = f"{called(head, slot)} is one array with another variable in some turns"
                 return None
+        if self.frozen and self._spreads_to_written():
+            head.why = OTHERS_HAVE
+            return None
         held = {id(leaf.holder) for leaf in now.values()}
         written = [other() for other in self.written[head.wrote :]]
         if written and any(map(is_tail, head.parameters)):

@@ -80,7 +80,7 @@ class Growing:
             why = "what is appended is not like what other turns append"
         elif value in self.loops.wide:
             why = "a number is appended that is Python's in the first turn"
-        elif self.is_written_in_turns(x):
+        elif self.loops.is_written_in_turns(x):
             why = "an array is appended that turns write to"
         if why:
             self.loops.bar(head, why)

@@ -101,7 +101,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         if value is None or rows is None or not self._fits(value.type, rows.type) or x._view:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
-        if self.is_written_in_turns(x):
+        if self.loops.is_written_in_turns(x):
             self.loops.bar(head, "an array is appended that turns write to")
             return
         level = self.loops.walk.around(head)
@@ -109,11 +109,6 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         builder = self.trace.builder
         builder.call(collected, (rows, value, known.row), rows.origin)
         head.further.add(builder.nodes[-1])
-
-    def is_written_in_turns(self, x: Any) -> bool:
-        """Whether turns of a loop around write to an array."""
-        written = (y for head in self.loops.heads.values() for y in head.written.values())
-        return any(x is other for other in written)
 
     def writes(self, x: Tensor) -> None:
         self.departs_from_shared(x)

@@ -421,15 +421,18 @@ class Return:
 
     def _tensor(self, form: OfTensor) -> Any:
         value = self.seat.renamed.get(form.value, form.value)
-        if value not in self.values:
-            return form.holder
         key = id(form.holder)
-        if key not in self.made:
-            self.made[key] = self._renewed(form, value)
-        return self.made[key]
+        if key in self.made:
+            return self.made[key]
+        if value in self.values:
+            self.made[key] = self._renewed(form, value, self.values[value])
+        elif form.link is not None:
+            base = form.link[0]
+            if isinstance(base, OfTensor) and self.now(base) is not base.holder:
+                self.made[key] = self._renewed(form, value, form.holder)  # it looks at another one
+        return self.made.get(key, form.holder)
 
-    def _renewed(self, form: OfTensor, value: Value) -> Any:
-        found = self.values[value]
+    def _renewed(self, form: OfTensor, value: Value, found: Any) -> Any:
         of_numpy, before = isinstance(found, np.generic), form.holder._array
         if id(form.holder) in self.written and (type(found) in (Tensor, np.ndarray) or of_numpy):
             tensor = self.loops.renewed(form.holder, value, found)

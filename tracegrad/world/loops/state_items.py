@@ -17,6 +17,7 @@ from tracegrad.machine.liveness import live, only_tested
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
+from tracegrad.world.loops.loop_runner import Walk
 from tracegrad.world.loops.remade_objects import (
     MOST_ITEMS,
     MOVING,
@@ -56,6 +57,7 @@ class Holding:
     world: Any
     trace: Any
     lists: Any
+    walk: Walk
     heads: dict[tuple[int, int], Head]
     places: dict[Place, Any]  # that were written to, with what stood there before
     grown: dict[tuple[Any, int], int]  # turns that filled a list, as a window is, by loop
@@ -71,6 +73,30 @@ class Holding:
         """An array that a variable has is not written to behind the turns, nor one it shows."""
         of = base_of(x)._traced if type(x) is Tensor else None
         self.frozen.update(dict.fromkeys([*values, *([of[1]] if of else [])], head))
+
+    def _spreads_to_written(self) -> bool:
+        """Parameters that closed loops give what is frozen are so, too; whether turns write to one.
+
+        A turn of a loop around that has gone on with it is known already, and not recorded again.
+        """
+        waiting, written = True, False
+        while waiting:
+            waiting = False
+            for cycle, head in self.walk.heads.items():
+                given = [cycle.arguments, *(way.arguments or () for way in cycle.ways)]
+                for arguments in given:
+                    for parameter, value in zip(cycle.parameters, arguments, strict=False):
+                        if value in self.frozen and parameter not in self.frozen:
+                            self.frozen[parameter] = head
+                            waiting, written = True, written or parameter in head.written
+        return written
+
+    def is_written_in_turns(self, x: Any) -> bool:
+        """Whether turns of a loop around write to an array, or to one that it is a view of."""
+        if type(x) is not Tensor:
+            return False
+        written = (y for head in self.heads.values() for y in head.written.values())
+        return any(base_of(x) is base_of(other) for other in written if type(other) is Tensor)
 
     def _freeze_views(
         self, head: Head, parameters: Sequence[Value], arguments: Sequence[Value]
