@@ -125,7 +125,7 @@ def statements(
     return steps
 
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def _right_side(line: str) -> str:

@@ -60,7 +60,7 @@ class Closing(WhileTests):
     """What a run knows of turns that are recorded."""
 
     lengths: Any
-    written: list[ref[Tensor]]  # Tensors that were written to
+    written: list[tuple[ref[Tensor], Value | None]]  # Tensors, and what they were before it
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     closed: list[Head]
     begun: dict[Value, Begun]  # what variables held at the test of a ``while`` before its turns
@@ -209,7 +209,7 @@ class Closing(WhileTests):
 
     def _is_written(self, head: Head, x: Any) -> bool:
         """Whether a Tensor was written to in this turn."""
-        return any(x is other() for other in self.written[head.wrote :])
+        return any(x is other() for other, _ in self.written[head.wrote :])
 
     def _is_shared(self, head: Head, leaf: Leaf) -> bool:
         """Whether others may hold an array that a variable was given in the first turn."""
@@ -596,10 +596,16 @@ class Closing(WhileTests):
             head.why = OTHERS_HAVE
             return None
         held = {id(leaf.holder) for leaf in now.values()}
-        written = [other() for other in self.written[head.wrote :]]
+        written = [(other(), was) for other, was in self.written[head.wrote :]]
         if written and any(map(is_tail, head.parameters)):
             return None
-        if any(x is not None and id(x) not in held for x in written):
+        if any(x is not None and id(x) not in held for x, _ in written):
+            return None
+        ours = {id(x) for x in head.written.values()}
+        if any(x is not None and was not in turn and id(x) not in ours for x, was in written):
+            head.why = (
+                "an array from before the turns is written to, which is no variable of theirs"
+            )
             return None
         return (*(found[p][1] for p in self._all(head)), *rows)
 
@@ -656,7 +662,7 @@ class Closing(WhileTests):
         begun = head.begun[slot].holder
         if parameter in head.written:
             return leaf.holder is head.written[parameter]
-        return all(x() is not begun for x in self.written[head.wrote :])
+        return all(x() is not begun for x, _ in self.written[head.wrote :])
 
     def _as(self, head: Head, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""

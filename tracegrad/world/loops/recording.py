@@ -490,7 +490,7 @@ class Loops(Unrolling):
         if head is not None:
             self._refuse(head, "an array that a loop began with is written to")
         if self.heads:
-            self.written.append(ref(x))
+            self.written.append((ref(x), x._traced[1] if self.is_recorded(x) else None))
 
     def _marks(self, head: Head) -> tuple[Any, ...]:
         """What may not change in a turn that stands for all."""
@@ -722,8 +722,8 @@ class Loops(Unrolling):
             head.marks = self._marks(head)
             level.turned = False
         self.written[head.wrote :] = [
-            ref(made[id(x)]) if id(x := known()) in made else known
-            for known in self.written[head.wrote :]
+            (ref(made[id(x)]) if id(x := known()) in made else known, was)
+            for known, was in self.written[head.wrote :]
         ]
         if level.numbers is not None:
             self.ranges.pop(id(head.iterator), None)
