@@ -11,6 +11,7 @@ from codegen.emit.numpy import NUMPY
 from codegen.emit.target import Source, Target
 from codegen.errors import CodegenError
 from codegen.ir import Graph
+from codegen.names import is_taken
 
 TARGETS: dict[str, Target] = {
     "numpy": NUMPY,
@@ -27,6 +28,8 @@ def emit(graph: Graph, target: str, whole: bool = False) -> Source:
     """
     if target not in TARGETS:
         raise CodegenError(f"no target named {target!r}; there are {', '.join(TARGETS)}")
+    if is_taken(graph.name):
+        graph = graph.replace(name=f"{graph.name}_")
     return (write_whole if whole else write)(graph, TARGETS[target])
 
 

@@ -356,7 +356,8 @@ class _Splitter:
         """The head of a function at its parameters."""
         start = next(i for i, leaf in enumerate(line.leaves) if leaf.kind == "(")
         opening = line.leaves[start]
-        assert opening.partner is not None
+        if opening.partner is None or opening.partner not in line.leaves:
+            raise _CannotSplit("the head alone is too long")
         end = line.leaves.index(opening.partner)
         body = line.leaves[start + 1 : end]
         found = Split(line, opening, line.leaves[: start + 1], body)

@@ -55,6 +55,7 @@ from codegen.ir import (
 )
 from codegen.loop_ownership import may_be_overwritten
 from codegen.memory_order import ordered_values
+from codegen.names import parameter_names
 from codegen.passes.lifetime import lifetime
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
@@ -458,7 +459,7 @@ def _body(
         return not value.type.shape, -bytes_of_one(value.type), place.get(value, len(place))
 
     operands = tuple(sorted(given, key=order))
-    names = _names(operands)
+    names = parameter_names(operands)
     spent = frozenset(value for value in dying if value in given)
     frame = Frame(names, names)
     body = Graph(name, operands, tuple(nodes), results, frame, graph.sizes, spent=spent)
@@ -474,19 +475,6 @@ def _adds_in_halves(operand: Value, total: Value) -> bool:
     if is_inexact(dtype):
         return dtype in ("float32", "float64") and total.type.dtype == dtype
     return kind(dtype) in ("int", "bool")
-
-
-def _names(values: Sequence[Value]) -> tuple[str, ...]:
-    """Parameters of a body: what its values are called, each once."""
-    names: list[str] = []
-    for value in values:
-        stem = value.origin.name or "x"
-        name, count = stem, 1
-        while name in names:
-            count += 1
-            name = f"{stem}_{count}"
-        names.append(name)
-    return tuple(names)
 
 
 class _Awaited:

@@ -39,6 +39,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.loop_ownership import own_parameters
+from codegen.names import parameter_names
 from codegen.rewrite import substituted
 from codegen.sizes import symbols
 from codegen.spelling import Spelling, spell
@@ -323,7 +324,7 @@ class _Finder:
             return None
         operands = tuple(dict.fromkeys([*(v for v in graph.inputs if v in given), *given]))
         number = f"_{len(self.kernels) + 1}" if self.kernels else ""
-        names = _names(operands)
+        names = parameter_names(operands)
         outlined = Graph(
             f"{graph.name}_loop{number}",
             operands,
@@ -423,17 +424,6 @@ def _wish(face: Block, place: int) -> str | None:
 def _tuple_of(block: Block) -> str:
     """What a kernel returns: a value, or several as a tuple."""
     return ", ".join(f"{{{i}}}" for i in range(len(block.outputs)))
-
-
-def _names(operands: tuple[Value, ...]) -> tuple[str, ...]:
-    """A name for each, as near to the user's as possible."""
-    names: list[str] = []
-    for value in operands:
-        stem = value.origin.name or ("x" if value.type.shape else "a")
-        stem = stem if stem.isidentifier() else "x"
-        tries = (stem, *(f"{stem}_{i}" for i in range(2, len(operands) + 2)))
-        names.append(next(name for name in tries if name not in names))
-    return tuple(names)
 
 
 def _tells(graph: Graph, value: Value, name: str) -> bool:

@@ -176,7 +176,39 @@ def written_in_the_turn_around(x, w):
     return np.sum(u * v * p * q)
 
 
+def written_through_a_dictionary(x, w):
+    v, u, q, i, d = x * 1.0, w * 0.5, x * w, 0, {"k": x * 1.5}
+    while i < 9:
+        i += 1
+        u = u * 0.9 + x * 0.15
+        u = d["k"]
+        if v[0] > 0.0:
+            u += q * 0.1
+    return np.sum(u * v) + np.sum(d["k"] * w)
+
+
+def views_behind_loops(x, w):
+    v, u, p, q, i = x * 1.0, w * 0.5, x + w, x * w, 0
+    while i < 9:
+        i += 1
+        v = v * 0.9 + w * 0.15
+        q, v = v, q
+        v = q
+        for _ in range(9):
+            if i % 3 == 0:
+                v = q[::-1]
+                if v[1] < 0.2 and u[0] > -0.3:
+                    q = np.sin(u + v)
+            v, u = u, v
+        for _ in range(10):
+            p[:] = u * 0.7
+        u, v = v, u
+    q[:] = v * 0.7
+    return np.sum(u * v * p * q)
+
+
 WRITTEN = (
+    *(written_through_a_dictionary, views_behind_loops),
     *(written_behind_the_loop, written_behind_the_loop_where_arms_meet),
     *(written_behind_inner_loops, written_behind_a_helper, written_in_the_turn_around),
 )
@@ -206,7 +238,7 @@ LOOPS = (
 
 
 @pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
-@pytest.mark.parametrize("seed", [0, 1, 1510, 2286])
+@pytest.mark.parametrize("seed", [1, 1510, 2286, 4369])
 @pytest.mark.parametrize("f", (*LOOPS, *WRITTEN, three_variables), ids=lambda f: f.__name__)
 def test_results_and_gradients_are_right(f, seed):
     variable_programs.check(f, variable_programs.inputs(seed, 8))

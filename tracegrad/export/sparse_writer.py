@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class Compressed:
 
 def write_sparse(place: Path, callee: Callee, version: Version, how: Compressed) -> Path:
     """Writes the file, and the arrays beside it where they are large; returns its path."""
-    return write(place, callee, version, lambda c, v, p: _SparseFile(c, v, p, how))
+    return write(place, callee, version, partial(_SparseFile, how=how))
 
 
 class _SparseFile(File):
@@ -76,8 +77,10 @@ class _SparseFile(File):
 
     suffix = "_products"
 
-    def __init__(self, callee: Callee, version: Version, place: Path, how: Compressed) -> None:
-        super().__init__(callee, version, place)
+    def __init__(
+        self, callee: Callee, version: Version, place: Path, after: str = "", *, how: Compressed
+    ) -> None:
+        super().__init__(callee, version, place, after)
         self.how = how
         self.seeds = self.names.wish("_seeds")
 

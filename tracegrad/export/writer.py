@@ -13,6 +13,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from keyword import iskeyword
 from math import isfinite
 from pathlib import Path
@@ -25,6 +26,7 @@ from codegen.emit.module import in_groups
 from codegen.emit.target import place
 from codegen.emit.writer import Names
 from codegen.ir import Branch, Check, Loop
+from codegen.names import hides
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.compiled.joint_graph import Returned
@@ -130,7 +132,7 @@ def write(
     place: Path,
     callee: Callee,
     version: Version,
-    file_of: Callable[[Callee, Version, Path], File] | None = None,
+    file_of: Callable[..., File] | None = None,
 ) -> Path:
     """Writes the file, and the arrays beside it where they are large; returns its path."""
     exported = export(callee, version, place, file_of)
@@ -144,12 +146,17 @@ def export(
     callee: Callee,
     version: Version,
     place: Path,
-    file_of: Callable[[Callee, Version, Path], File] | None = None,
+    file_of: Callable[..., File] | None = None,
 ) -> Exported:
     """The file of a version, which is to stand at `place`."""
     _refuse(callee, version)
-    file = (file_of or File)(callee, version.for_any_order(), place)
-    return Exported(formatted(file.text()), file.large)
+    made = partial(file_of or File, callee, version.for_any_order(), place)
+    file = made()
+    text = file.text()
+    if hides(file.public, text):
+        file = made(after="_")
+        text = file.text()
+    return Exported(formatted(text), file.large)
 
 
 def _refuse(callee: Callee, version: Version) -> None:
@@ -202,7 +209,7 @@ class File:
     suffix = ""
     """Behind the name of the function that calls the program."""
 
-    def __init__(self, callee: Callee, version: Version, place: Path) -> None:
+    def __init__(self, callee: Callee, version: Version, place: Path, after: str = "") -> None:
         self.callee = callee
         self.version = version
         self.place = place
@@ -212,6 +219,7 @@ class File:
         self.functions: dict[str, str] = {}
         names = (name_of(callee.function), place.stem, "function")  # a lambda's is the file's
         self.name = next(name for name in names if name.isidentifier() and not iskeyword(name))
+        self.name += after
         self.public, self.name = self.name, self.name + self.suffix
         graph = version.program.graph
         self.names = Names(
