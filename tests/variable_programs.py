@@ -123,6 +123,7 @@ def check(f, given, **options: Any) -> None:
 
 def main(first: int, last: int) -> None:
     warnings.simplefilter("ignore")
+    tg.config.check = True
     wrong = 0
     for seed in range(first, last):
         text = Grower(seed).text()
