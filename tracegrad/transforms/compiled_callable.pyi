@@ -74,7 +74,8 @@ class Compiled(Generic[_P, _R]):
         """Writes one standalone ``.py`` file for these arguments; returns its path.
 
         Its function has this callable's name, signature and results, and needs NumPy alone (JAX
-        with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
+        with ``backend="jax"``). A name that the file itself reads gets an underscore: of a function
+        `range`, it has `range_`. Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:

@@ -277,7 +277,8 @@ class Closing(WhileTests):
 
         What else the turn did with numbers of Python that were NumPy's in it is not taken back.
         """
-        if any(self.wide.get(p) is head and a.type != WIDE for p, a in head.arguments.items()):
+        wide = any(self.wide.get(p) is head and a.type != WIDE for p, a in head.arguments.items())
+        if wide and (len(self.lists.log) > head.logged or self._marks(head) != head.marks):
             self._refuse(head, "floats of Python become NumPy's in turns that are not alike")
         builder = self.trace.builder
         after = [node for node in builder.nodes[head.begin :] if node not in head.further]
