@@ -427,10 +427,20 @@ class Joins:
                 return None
             state.known.append((slot, form))
             state.places.append((slot, x))
-        arrays = any(is_memory(x) for x in state.tensors if id(x) not in state.written)
-        if arrays and watched.turn is not None and self.world.loops.written:
+        arrays = [x for x in state.tensors if is_memory(x) and id(x) not in state.written]
+        if not arrays or watched.turn is None:
+            return state
+        if self.world.loops.written or self._others_have(arrays, watched):
             return None  # the next turn may write to what an arm has handed on
         return state
+
+    def _others_have(self, arrays: Sequence[Tensor], watched: Watched) -> bool:
+        """Whether variables that arms do not hand on have one of these arrays, too."""
+        frame, slots = watched.frame, set(watched.meeting.slots)
+        waiting = [x for i, x in enumerate(frame.fast) if i not in slots]
+        while (frame := frame.back) is not None:
+            waiting += frame.fast
+        return any(x is array for x in waiting for array in arrays)
 
     def _may_differ(self, x: Tensor) -> bool:
         """Whether a Tensor may be another one on another arm."""

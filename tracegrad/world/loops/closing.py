@@ -374,6 +374,7 @@ class Closing(WhileTests):
             counter = Counter(head.index, start, stop, numbers.step)
         if counter is None or any(isinstance(node, Check | Entry) for node in body):
             self._freeze_views(head, self._all(head), given)
+            self._freeze_begins(head, self._all(head), given)
         origin = self._origin(head, body)
         parameters = (*self._all(head), *(known.parameter for known in head.collects))
         cycle = Cycle(parameters, tuple(given), counter, origin)

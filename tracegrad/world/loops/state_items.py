@@ -116,6 +116,21 @@ class Holding:
             if shown:
                 self.frozen.update(dict.fromkeys((parameter, value, *shown), head))
 
+    def _freeze_begins(
+        self, head: Head, parameters: Sequence[Value], arguments: Sequence[Value]
+    ) -> None:
+        """Nor are arrays that variables have still then, or hand on to others, where others have
+        them, too: the caller, or a variable that is no parameter."""
+        frame, held = head.frame, list[Any]()
+        while frame is not None:
+            held += frame.fast
+            frame = frame.back
+        others = {x._traced[1] for x in held if self.is_recorded(x)}
+        for parameter, value in zip(parameters, arguments, strict=False):
+            outside = value not in self.trace.builder.producer
+            if parameter not in head.written and value.type.shape and (outside or value in others):
+                self.frozen.update(dict.fromkeys((parameter, value), head))
+
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
         """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
         new = [place for place in self.places if (place,) not in known]

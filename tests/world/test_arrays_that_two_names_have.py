@@ -1,0 +1,137 @@
+"""Two names have one array when a loop begins: what a rare turn writes to it, both show."""
+
+from __future__ import annotations
+
+import linecache
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+
+pytestmark = pytest.mark.usefixtures("fresh_loops")
+
+HALVED = """
+def f(x, xs):
+    a = x * 1.0
+    c = a
+    for v in xs:
+        if v > 0.3:
+            c *= 0.5
+    return a, c
+"""
+HALVED_IN_A_WHILE = """
+def f(x, xs):
+    a = x * 1.0
+    c = a
+    i = 0
+    while i < len(xs):
+        if xs[i] > 0.3:
+            c *= 0.5
+        i += 1
+    return a, c
+"""
+MOVED = """
+def f(x, xs):
+    a = c = x
+    for v in xs:
+        if v < 0.0:
+            a, c = c, c * 0.5 + v
+    c += 1.0
+    return a, x
+"""
+PREVIOUS = """
+def f(x, xs):
+    prev = x
+    y = x
+    for v in xs:
+        if v < 0.0:
+            break
+        prev = y
+        y = y * v
+    prev += 1.0
+    return x, y
+"""
+LAST_STEP = """
+def f(x, xs):
+    x0 = x * 1.0
+    last = y = x0
+    n = 0
+    for v in xs:
+        if v < 0.0:
+            n += 1
+            if n > 4:
+                last[0] = 7.0
+                break
+            continue
+        last = y
+        y = y * v
+    return x0, y
+"""
+WRITTEN_BY_ANOTHER = """
+def f(x, xs):
+    best = x
+    w = x
+    for v in xs:
+        if v > 0.8:
+            best = x + v
+        if v < -0.8:
+            w[:] = xs[:3]
+    return best, w
+"""
+PROGRAMS = dict(
+    halved=HALVED,
+    halved_in_a_while=HALVED_IN_A_WHILE,
+    moved=MOVED,
+    previous=PREVIOUS,
+    last_step=LAST_STEP,
+    written_by_another=WRITTEN_BY_ANOTHER,
+)
+
+
+def function(name: str, seed: int):
+    """The function, with code of its own for each seed: what is known of loops is by code."""
+    text = "\n" * seed + PROGRAMS[name]
+    file, scope = f"<{name} {seed}>", {"np": np}
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), scope)
+    return scope["f"]
+
+
+def inputs(seed: int, count: int):
+    """Few of the turns write; in some calls none, in others all."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        xs = rng.uniform(-1.0, 1.0, rng.integers(8, 12))
+        kind = rng.integers(5)
+        if kind < 3:
+            xs = np.where(rng.random(len(xs)) < 0.25 * kind, xs, 0.1 * np.sign(rng.normal()))
+        yield rng.normal(size=3), xs
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_and_arguments_are_those_of_the_function(name, seed):
+    f = function(name, seed)
+    compiled = tg.compile(f)
+    for x, xs in inputs(seed, 8):
+        mine, others = x.copy(), x.copy()
+        assert_same_bits(compiled(mine, xs), f(others, xs))
+        assert_same_bits(mine, others)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_the_tape(name, seed, monkeypatch):
+    f = function(name, seed + 100)
+
+    def loss(x, xs):
+        a, c = f(x * 1.0, xs)
+        return np.sum(a * a) + np.sum(np.sin(c))
+
+    compiled = tg.value_and_grad(loss)
+    got = [compiled(x, xs) for x, xs in inputs(seed, 6)]
+    monkeypatch.setattr(tg.config, "compile", False)
+    for (x, xs), result in zip(inputs(seed, 6), got, strict=True):
+        assert_same_bits(result, tg.value_and_grad(loss)(x, xs))
