@@ -192,7 +192,7 @@ class FunctionEmitter(Emitter):
         self._jump(f"return {self._returns(block)}", origin)
         return False
 
-    def _jump(self, text: str, origin: Origin | None = None) -> None:
+    def _jump(self, text: str, origin: Origin = NOWHERE) -> None:
         self.writer.inside("")
         self.writer.line(text, origin)
 
@@ -731,11 +731,11 @@ class FunctionEmitter(Emitter):
             raise CodegenError("a path goes on behind a join that its text is not the end of")
         innermost = self.around[-1]
         if innermost.loop.label == label:
-            self.writer.line("continue")
+            self.writer.line("continue", NOWHERE)
             return False
         if innermost.flag:
-            self.writer.line(f"{innermost.flag} = {innermost.beyond.index(label)}")
-        self.writer.line("break")
+            self.writer.line(f"{innermost.flag} = {innermost.beyond.index(label)}", NOWHERE)
+        self.writer.line("break", NOWHERE)
         return False
 
 
