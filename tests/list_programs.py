@@ -6,14 +6,12 @@ tests/list_programs.py FIRST LAST`` compares gradients of many with those of the
 
 from __future__ import annotations
 
-import linecache
 import random
 import sys
 import warnings
-from typing import Any
 
 import numpy as np
-from checks import assert_same_bits
+from checks import assert_same_bits, function_of
 
 import tracegrad as tg
 
@@ -119,14 +117,6 @@ def growing(seed: int) -> str:
     return "\n".join(lines)
 
 
-def function(text: str):
-    """The function."""
-    name, scope = f"<lists {hash(text)}>", dict[str, Any](np=np)
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    exec(compile(text, name, "exec"), scope)
-    return scope["f"]
-
-
 def inputs(seed: int, lengths):
     """Arguments of calls."""
     rng = np.random.default_rng(seed)
@@ -145,12 +135,12 @@ def answers(function, given):
 
 def check(text: str, seed: int, lengths=(12, 12, 12, 9)) -> bool:
     """Asserts that compiled gradients are those of the tape; whether the loops stay loops."""
-    compiled = tg.value_and_grad(function(text), argnums=(0, 1, 2))
+    compiled = tg.value_and_grad(function_of(text), argnums=(0, 1, 2))
     got = [*answers(compiled, inputs(seed, lengths))]
     compiles = tg.config.compile
     tg.config.compile = False
     try:
-        eager = tg.value_and_grad(function(text), argnums=(0, 1, 2))
+        eager = tg.value_and_grad(function_of(text), argnums=(0, 1, 2))
         for result, expected in zip(got, answers(eager, inputs(seed, lengths)), strict=True):
             if isinstance(expected, type):
                 assert result is expected

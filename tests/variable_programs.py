@@ -6,14 +6,13 @@ with those of the plain function and of the tape.
 
 from __future__ import annotations
 
-import linecache
 import random
 import sys
 import warnings
 from typing import Any
 
 import numpy as np
-from checks import assert_same_bits
+from checks import assert_same_bits, function_of
 
 import tracegrad as tg
 
@@ -90,14 +89,6 @@ class Grower:
                 self.lines.append(f"{indent}{self.statement()}")
 
 
-def function(text: str):
-    """The function."""
-    name, scope = f"<variables {hash(text)}>", dict[str, Any](np=np)
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    exec(compile(text, name, "exec"), scope)
-    return scope["f"]
-
-
 def inputs(seed: int, count: int):
     """Arguments of calls."""
     rng = np.random.default_rng(seed)
@@ -128,7 +119,7 @@ def main(first: int, last: int) -> None:
     for seed in range(first, last):
         text = Grower(seed).text()
         try:
-            check(function(text), inputs(seed, 7))
+            check(function_of(text), inputs(seed, 7))
         except Exception as error:
             wrong += 1
             print(f"seed {seed}: {error}\n{text}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import variable_programs
-from checks import assert_same_bits
+from checks import assert_same_bits, function_of
 
 import tracegrad as tg
 
@@ -47,5 +47,5 @@ def test_a_branch_in_a_loop_beside_another_in_a_loop_that_is_left(seed, monkeypa
 
 @pytest.mark.parametrize("seed", [65, 217, 296])
 def test_nested_branches(seed):
-    f = variable_programs.function(variable_programs.Grower(seed).text())
+    f = function_of(variable_programs.Grower(seed).text())
     variable_programs.check(f, variable_programs.inputs(seed, 4))

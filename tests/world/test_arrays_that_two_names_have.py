@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
-
 import numpy as np
 import pytest
-from checks import assert_same_bits
+from checks import assert_same_bits, function_of
 
 import tracegrad as tg
 
@@ -80,6 +78,22 @@ def f(x, xs):
             w[:] = xs[:3]
     return best, w
 """
+IN_A_DICTIONARY = """
+def f(x, xs):
+    a = x * 1.0
+    b = a
+    c = a
+    held = {"w": b}
+    def rows():
+        for v in xs:
+            yield v * 1.0
+    for v in rows():
+        if v > 0.3:
+            a, c, b = c, b, b * 0.5 - v
+        if v < -0.6:
+            b[:] = b * 0.5
+    return a + b + c, held["w"]
+"""
 PROGRAMS = dict(
     halved=HALVED,
     halved_in_a_while=HALVED_IN_A_WHILE,
@@ -87,16 +101,13 @@ PROGRAMS = dict(
     previous=PREVIOUS,
     last_step=LAST_STEP,
     written_by_another=WRITTEN_BY_ANOTHER,
+    in_a_dictionary=IN_A_DICTIONARY,
 )
 
 
 def function(name: str, seed: int):
     """The function, with code of its own for each seed: what is known of loops is by code."""
-    text = "\n" * seed + PROGRAMS[name]
-    file, scope = f"<{name} {seed}>", {"np": np}
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    exec(compile(text, file, "exec"), scope)
-    return scope["f"]
+    return function_of("\n" * seed + PROGRAMS[name], name)
 
 
 def inputs(seed: int, count: int):

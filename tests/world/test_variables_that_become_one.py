@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import variable_programs
+from checks import function_of
 
 import tracegrad as tg
 
@@ -255,5 +256,5 @@ def test_they_stay_loops(f):
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(400))
 def test_random_programs(seed):
-    f = variable_programs.function(variable_programs.Grower(seed).text())
+    f = function_of(variable_programs.Grower(seed).text())
     variable_programs.check(f, variable_programs.inputs(seed, 5))

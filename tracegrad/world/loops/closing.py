@@ -166,6 +166,7 @@ class Closing(WhileTests):
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
+        self._freeze_begins(head, [*head.arguments], [*head.arguments.values()])
         head.begin = len(self.trace.builder.nodes)
         head.begun = self._variables(head)
         head.open = True

@@ -29,7 +29,7 @@ from tracegrad.world.loops.remade_objects import (
 )
 from tracegrad.world.loops.resumption import is_record, items_of, maker_of
 from tracegrad.world.loops.widened_states import Known
-from tracegrad.world.loops.written_places import Place, reached_from
+from tracegrad.world.loops.written_places import Place, reached_from, tensors_in
 from tracegrad.world.tensor_places import CELL
 
 DEEPEST = 6  # objects in one another that go item by item
@@ -119,16 +119,27 @@ class Holding:
     def _freeze_begins(
         self, head: Head, parameters: Sequence[Value], arguments: Sequence[Value]
     ) -> None:
-        """Nor are arrays that variables have still then, or hand on to others, where others have
-        them, too: the caller, or a variable that is no parameter."""
-        frame, held = head.frame, list[Any]()
+        """Nor are arrays that a loop begins with, where somebody else has them, too.
+
+        That is the caller, or a variable, or an object in one, that is no parameter. A turn may
+        hand such an array on to another variable, and none may take place.
+        """
+        begun = [
+            (parameter, value)
+            for parameter, value in zip(parameters, arguments, strict=False)
+            if parameter not in head.written and value.type.shape
+        ]
+        if not begun:
+            return
+        frame, waiting = head.frame, list[Any]()
         while frame is not None:
-            held += frame.fast
+            waiting += (*frame.fast, *frame.stack, frame.closure)
             frame = frame.back
-        others = {x._traced[1] for x in held if self.is_recorded(x)}
-        for parameter, value in zip(parameters, arguments, strict=False):
+        held = tensors_in(waiting, self.world.is_outside)
+        others = None if held is None else {x._traced[1] for x in held if self.is_recorded(x)}
+        for parameter, value in begun:
             outside = value not in self.trace.builder.producer
-            if parameter not in head.written and value.type.shape and (outside or value in others):
+            if outside or others is None or value in others:
                 self.frozen.update(dict.fromkeys((parameter, value), head))
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:

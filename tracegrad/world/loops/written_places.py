@@ -89,7 +89,7 @@ def has_name(kind: int, x: Any, name: Any) -> bool:
 def reached_from(waiting: list[Any], outside: Any, sought: Collection[int]) -> set[int]:
     """Which of the sought objects (ids) are held by these, as far as a look at all shows."""
     found: set[int] = set()
-    for n, x in enumerate(_held(waiting, outside)):
+    for n, x in enumerate(_held(waiting, outside, _CLOSED)):
         if n == MOST_HELD or (type(x) is ModuleType and _holds_too_many(x)):
             return set(sought)
         if id(x) in sought:
@@ -97,22 +97,33 @@ def reached_from(waiting: list[Any], outside: Any, sought: Collection[int]) -> s
     return found
 
 
-def _held(waiting: list[Any], outside: Any) -> Iterator[Any]:
-    """These objects and what they hold, each once."""
+def tensors_in(waiting: list[Any], outside: Any) -> list[Tensor] | None:
+    """The Tensors that these hold, in objects too; None where they hold too much for a look."""
+    found: list[Tensor] = []
+    for n, x in enumerate(_held(waiting, outside, _CLOSED - {Tensor})):
+        if type(x) is Tensor:
+            found.append(x)
+        if n == MOST_HELD or (type(x) is ModuleType and _holds_too_many(x)):
+            return None
+    return found
+
+
+def _held(waiting: list[Any], outside: Any, closed: frozenset[Any]) -> Iterator[Any]:
+    """These objects and what they hold, each once, but what is of a `closed` type."""
     seen: dict[int, Any] = {}
     while waiting:
         x = waiting.pop()
-        if id(x) in seen or type(x) in _CLOSED or isinstance(x, type) or outside(x):
+        if id(x) in seen or type(x) in closed or isinstance(x, type) or outside(x):
             continue
         seen[id(x)] = x
         yield x
-        waiting += gc.get_referents(x)
+        waiting += () if type(x) is Tensor else gc.get_referents(x)
 
 
 def _holds_too_many(module: ModuleType) -> bool:
     """Whether a module leads to most others, as one does that imports NumPy: looked at once."""
     if module not in _VAST:
-        held = enumerate(_held([module], lambda x: False))
+        held = enumerate(_held([module], lambda x: False, _CLOSED))
         _VAST[module] = any(n == MOST_HELD for n, _ in held)
     return _VAST[module]
 
