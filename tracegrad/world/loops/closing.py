@@ -166,7 +166,6 @@ class Closing(WhileTests):
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
-        self._freeze_begins(head, [*head.arguments], [*head.arguments.values()])
         head.begin = len(self.trace.builder.nodes)
         head.begun = self._variables(head)
         head.open = True
@@ -175,6 +174,7 @@ class Closing(WhileTests):
             for slot, leaf in changed.items():  # which lists may have, too
                 self._put(frame, slot, leaf.holder)
             return False
+        self._freeze_begins(head, [*head.arguments], [*head.arguments.values()])
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
         head.noted, head.idle = len(self.changed), len(self.counted.idle)
         head.marks = self._marks(head)

@@ -121,8 +121,9 @@ class Holding:
     ) -> None:
         """Nor are arrays that a loop begins with, where somebody else has them, too.
 
-        That is the caller, or a variable, or an object in one, that is no parameter. A turn may
-        hand such an array on to another variable, and none may take place.
+        That is the caller, or a variable, or an object in one, that is no parameter; not a list to
+        which turns append, whose items are known. A turn may hand such an array on to another
+        variable, and none may take place.
         """
         begun = [
             (parameter, value)
@@ -135,7 +136,8 @@ class Holding:
         while frame is not None:
             waiting += (*frame.fast, *frame.stack, frame.closure)
             frame = frame.back
-        held = tensors_in(waiting, self.world.is_outside)
+        lists = {id(known.items) for known in head.collects}
+        held = tensors_in(waiting, lambda x: id(x) in lists or self.world.is_outside(x))
         others = None if held is None else {x._traced[1] for x in held if self.is_recorded(x)}
         for parameter, value in begun:
             outside = value not in self.trace.builder.producer
