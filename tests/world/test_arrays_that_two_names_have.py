@@ -94,6 +94,16 @@ def f(x, xs):
             b[:] = b * 0.5
     return a + b + c, held["w"]
 """
+APART_FROM_THE_FIRST_TURN = """
+def f(x, xs):
+    a = c = x
+    for _ in range(3):
+        for v in xs:
+            c[0] = v
+            if v < 0.0:
+                a = c * 0.5 - v
+    return a, c
+"""
 PROGRAMS = dict(
     halved=HALVED,
     halved_in_a_while=HALVED_IN_A_WHILE,
@@ -102,6 +112,7 @@ PROGRAMS = dict(
     last_step=LAST_STEP,
     written_by_another=WRITTEN_BY_ANOTHER,
     in_a_dictionary=IN_A_DICTIONARY,
+    apart_from_the_first_turn=APART_FROM_THE_FIRST_TURN,
 )
 
 

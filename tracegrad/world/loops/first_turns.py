@@ -11,6 +11,8 @@ from typing import Any
 from codegen.ir import Constant, Value
 from codegen.types import ArrayType, kind
 from tracegrad.runtime.array_manners import is_memory
+from tracegrad.tape.views import base_of
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.path_tree import Cycle, Entry
 from tracegrad.world.loops.counted_ranges import CountedRanges, first_number, is_empty
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
@@ -51,7 +53,7 @@ class FirstTurns(Holding):
 
         Numbers that it was the first to record are constants.
         """
-        if self._began_apart(head):
+        if self._began_apart(head) or self._began_together(head):
             return None
         turn = self.trace.builder.nodes[head.start : head.begin]
         same = Same(self.trace, self._all(head))
@@ -105,6 +107,19 @@ class FirstTurns(Holding):
             if first.setdefault(parameter, value) is not value:
                 apart.update(s for s, p in head.parameters.items() if p is parameter)
         return apart
+
+    def _began_together(self, head: Head) -> bool:
+        """Whether variables were one array before the first turn, and turns write to one of them.
+
+        The others would still have what it was where the loop is left before they got their own.
+        """
+        first: dict[int, Value] = {}
+        for slot, parameter in head.parameters.items():
+            x = head.before[slot].holder
+            other = first.setdefault(id(base_of(x) if type(x) is Tensor else x), parameter)
+            if other is not parameter and {other, parameter} & head.written.keys():
+                return True
+        return False
 
     def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
         """The first turn went another way than the next one: in the next run both are ways."""
@@ -176,6 +191,8 @@ class FirstTurns(Holding):
             if len(before) < len(given) or any(v in made for v in before):
                 break
             if not all(map(self._fits, before, self._all(head))):
+                break
+            if len({*before}) < len(before) and head.written:  # which may have been one array
                 break
             given = tuple(before)
             del nodes[-size:]
