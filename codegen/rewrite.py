@@ -30,6 +30,7 @@ from codegen.ir import (
     Op,
     Origin,
     Value,
+    inner_blocks,
     with_operands,
 )
 from codegen.sizes import Settled
@@ -105,10 +106,16 @@ class Rewriter(Builder):
         constant = self.constant_of(value)
         return constant.value if constant is not None and constant.slot is None else None
 
-    def holds(self, check: Check) -> bool:
-        """Whether a look asks for the truth of a number, which is what the trace saw."""
-        number = self.number(check.operand) if check.look == "bool" else None
-        return number is not None and bool(number) is check.outcome
+    def outcome(self, node: Check | Branch) -> Number | None:
+        """What a look sees, where a number or a look before it tells; else None."""
+        number = self.number(node.operand) if node.look == "bool" else None
+        if number is not None:
+            return bool(number)
+        return self.facts.get((node.look, node.operand))
+
+    def looked(self, node: Check | Branch, outcome: Number) -> None:
+        """From here on the path knows what a look saw."""
+        self.facts[node.look, node.operand] = outcome
 
     def current(self, value: Value) -> Value:
         """The value under its present name: a rule may have carried a name over to it."""
@@ -186,6 +193,11 @@ class Rewriter(Builder):
         return renamed
 
 
+def same_number(a: Number | None, b: Number) -> bool:
+    """Whether two numbers are one to all that look at them: -0.0 and 0.0 are not, nan is."""
+    return type(a) is type(b) and (a == b or a != a) and repr(a) == repr(b)
+
+
 def _same_line(a: Origin, b: Origin) -> bool:
     return (a.section, a.file, a.line) == (b.section, b.file, b.line)
 
@@ -219,6 +231,34 @@ def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
     return graph.with_block(_sweep_block(graph.block, rewriter, new))
 
 
+def _known_arm(rewriter: Rewriter, branch: Branch) -> Block | None:
+    """The block that a branch goes on with, where what it sees is known before."""
+    seen = rewriter.outcome(branch)
+    if seen is None:
+        return None
+    arms = zip(branch.outcomes, branch.blocks, strict=True)
+    return next((block for outcome, block in arms if same_number(seen, outcome)), None)
+
+
+def _without_join(join: Join, blocks: tuple[Block, ...]) -> Block | None:
+    """A join's new blocks as one, where one path leads behind it, in any case, or none does."""
+    body, after = blocks
+    *nodes, last = body.nodes or (None,)
+    if isinstance(last, Again) and last.label == join.label:
+        given = dict(zip(join.parameters, last.arguments, strict=True))
+        after = substituted(after, lambda value: given.get(value, value))
+        return after.with_nodes((*nodes, *after.nodes))
+    return None if _leads_behind(body, join) else body
+
+
+def _leads_behind(block: Block, join: Join) -> bool:
+    """Whether a path of a block goes on behind a join."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Again):
+        return last.label == join.label
+    return last is not None and any(_leads_behind(inner, join) for inner in inner_blocks(last))
+
+
 def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> Block:
     """The block rewritten; `new` are the values that stand for those before it."""
 
@@ -240,19 +280,30 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                 new[node.result] = node.result
             case Check():
                 check = with_operands(node, now)
-                if not rewriter.holds(check):
+                if not same_number(rewriter.outcome(check), check.outcome):
                     rewriter.append(check)
+                    rewriter.looked(check, check.outcome)
             case Again():
                 rewriter.append(with_operands(node, now))
+            case Branch() if (arm := _known_arm(rewriter, with_operands(node, now))) is not None:
+                rewriter.fired += 1
+                return _sweep_block(arm, rewriter, new)
             case Branch() | Loop() | Join():
                 new.update((result, result) for result in node.results)
                 rewriter.producer.update((result, node) for result in node.results)
                 forks = [rewriter.fork() for _ in node.blocks]
+                if isinstance(node, Branch):
+                    looks = with_operands(node, now)
+                    for fork, outcome in zip(forks, node.outcomes, strict=True):
+                        fork.looked(looks, outcome)
                 inner = tuple(
                     _sweep_block(b, fork, dict(new))
                     for b, fork in zip(node.blocks, forks, strict=True)
                 )
                 rewriter.fired += sum(fork.fired for fork in forks)
+                if isinstance(node, Join) and (one := _without_join(node, inner)) is not None:
+                    rewriter.fired += 1
+                    return one.with_nodes((*rewriter.nodes, *one.nodes))
                 rewriter.append(replace(with_operands(node, now), blocks=inner))
     outputs = tuple(map(now, block.outputs))
     return block.with_nodes(tuple(rewriter.nodes), outputs)
