@@ -104,3 +104,69 @@ def test_one_object_at_the_first_call(case, transform):
                 (function(s, X + h * d) - function(s, X - h * d)) / (2 * h) for d in np.eye(2)
             ]
             assert np.allclose(found[1], slopes, rtol=1e-6)
+
+
+def recurrent(state):
+    def f(x):
+        h = np.zeros(2)
+        for _ in range(2):
+            h = np.tanh(h + state.b + x)
+        return h * 2 if x > 0 else h
+
+    return f
+
+
+def in_each_arm(state):
+    def f(x):
+        y = x * state.b
+        return y + np.zeros(2) if x > 0 else y * 3 + np.zeros(2)
+
+    return f
+
+
+def made_of_a_list(state):
+    def f(x):
+        y = state.b * x + np.array([3.0, 4.0])
+        return y * 2 if x > 0 else y
+
+    return f
+
+
+@pytest.mark.parametrize("make", [recurrent, in_each_arm, made_of_a_list])
+@pytest.mark.parametrize("then", [(0.0, 0.0), (3.0, 4.0)])
+@pytest.mark.parametrize("first", [(0.0, 0.0), (3.0, 4.0)])
+def test_an_array_that_is_made_is_none_from_outside_with_its_numbers(make, first, then):
+    """The second trace goes on with what the first one made, and with what it read."""
+    state = State(b=np.array(first))
+    f = make(state)
+    compiled, slope = tg.compile(f), tg.value_and_grad(lambda x: np.sum(f(x)))
+    for i, x in enumerate([1.0, -1.0, 1.0, -1.0, 1.0]):
+        state.b = np.array(first if i == 0 else then if i == 1 else (i * 1.0, -0.3))
+        np.testing.assert_array_equal(compiled(x), f(x))
+        assert slope(x)[0] == np.sum(f(x))
+
+
+class Filter:
+    """A Kalman filter that leaves out measurements that are far away."""
+
+    def __init__(self):
+        self.P, self.x = np.eye(2), np.zeros(2)
+
+    def step(self, z, gate):
+        P = self.P + 0.1 * np.eye(2)
+        y = z - self.x
+        if np.sum(y * y) > gate:
+            return self.x
+        K = P @ np.linalg.inv(P + np.eye(2))
+        self.x = self.x + K @ y
+        self.P = (np.eye(2) - K) @ P
+        return self.x
+
+
+def test_a_covariance_that_begins_as_the_identity():
+    ours, plain = Filter(), Filter()
+    step = tg.compile(ours.step)
+    for i, gate in enumerate([0.0, 9.0, 9.0, 9.0]):
+        z = np.array([1.0, -0.5]) + i
+        np.testing.assert_array_equal(step(z, gate), plain.step(z, gate))
+        np.testing.assert_array_equal(ours.P, plain.P)

@@ -198,6 +198,7 @@ class Tree:
     root: Limb
     inputs: tuple[Value, ...]
     captured: tuple[Value, ...]  # inputs for arrays from outside, in the order of their discovery
+    made: frozenset[Value]  # those of them that the function made of numbers, and never changed
     sizes: Sizes
     slots: Mapping[str, int]
     counts: Mapping[Hashable, Dim]

@@ -166,6 +166,7 @@ class Trace:
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
+        self._of_made = set[Value]() if tree is None else {*tree.made}  # the inputs for such
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
         self.operands: Callable[..., None] | None = None  # is told what operations are given
@@ -189,7 +190,7 @@ class Trace:
         for value, holder in zip(tree.captured, holders, strict=True):
             self._see(value, getattr(holder, "_array", holder))
             self.captured.setdefault(id(holder), (holder, value))
-            if type(holder) is np.ndarray and not self.placed(holder):
+            if value in tree.made:
                 self._made.append((holder, value))
 
     def _see(self, value: Value, array: Any) -> None:
@@ -228,6 +229,7 @@ class Trace:
             root=root,
             inputs=tuple(self.inputs),
             captured=tuple(value for _, value in self.captured.values()),
+            made=frozenset(self._of_made),
             sizes=self.sizes,
             slots=self.slots,
             counts=self.counts,
@@ -282,6 +284,7 @@ class Trace:
             found = self.captured[id(holder)] = (holder, value)
             if isinstance(array, np.ndarray) and not self.placed(holder):
                 self.contents[id(holder)] = array, _content(array), name
+                self._of_made.add(value)
         return found[1]
 
     def _is_own(self, holder: Any) -> bool:
