@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks import assert_same_bits
+from checks import assert_same_bits, function_of
 
 import tracegrad as tg
 
@@ -192,3 +192,16 @@ def test_turns_are_written_once(f):
     compiled(X, W)
     assert "loops that are unrolled" not in compiled.explain()
     assert len(compiled.source(X, W).splitlines()) < 100
+
+
+@pytest.mark.parametrize("end", ["rows", "{'rows': rows}", "(rows, len(rows))", "rows[1:3], rows"])
+@pytest.mark.parametrize("item", ["x * v", "v", "x * 1.0", "np.zeros(len(x))", "(v, x * v)"])
+def test_a_list_that_is_returned_has_an_item_for_each_turn(item, end):
+    source = (
+        "import numpy as np\n\n\ndef f(x, xs):\n    rows = []\n    for v in xs:\n"
+        f"        rows.append({item})\n    return {end}\n"
+    )
+    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
+    for size in (9, 10, 8, 3, 9, 0, 12):
+        x, xs = np.arange(3.0), np.linspace(0.1, 1.0, size)
+        assert repr(compiled(x, xs)) == repr(f(x, xs))

@@ -134,12 +134,16 @@ class Lengths:
         return found
 
     def fix(self, dim: Dim, line: str = "") -> None:
-        """A length is a constant from here on."""
-        sizes = self.trace.sizes
-        dim = sizes.resolve(dim)
-        if isinstance(dim, Size) and not self.trace.finished:
+        """A length is a constant from here on, where the function looks at it."""
+        if not self.trace.finished:
+            self.settle(dim, line)
+
+    def settle(self, dim: Dim, line: str = "") -> None:
+        """A length is a constant of the program."""
+        dim = self.trace.sizes.resolve(dim)
+        if isinstance(dim, Size):
             self.trace.looked_at[str(dim)] = line or self.world.line()
-            sizes.fix(dim)
+            self.trace.sizes.fix(dim)
 
     def looked(self, x: Any) -> Any:
         """The object with ints in place of its lengths."""

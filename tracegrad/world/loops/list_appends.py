@@ -147,7 +147,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         """The program gives these: items of such lists are of a list of this length."""
         for value in outputs:
             if value in self.items:
-                self.loops.lengths.fix(self.items[value].type.shape[0])
+                self.loops.lengths.settle(self.items[value].type.shape[0], "the list is returned")
 
     def _fits(self, type: ArrayType, of: ArrayType) -> bool:
         sizes = self.trace.sizes
