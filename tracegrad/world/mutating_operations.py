@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tracegrad.tensors.tensor import Tensor
 
 CHANGING = frozenset(
@@ -31,7 +33,12 @@ def changes(operation: Any, operands: Sequence[Any]) -> bool:
 
 
 def changes_by_name(x: Any, name: str) -> bool:
-    """Whether a method of C may change its object: all may that are not known to read alone."""
+    """Whether a method of C may change its object: all may that are not known to read alone.
+
+    Those of ufuncs (`np.logaddexp.reduce`) change no ufunc; ``at`` writes to an array.
+    """
+    if type(x) is np.ufunc:
+        return name == "at"
     return type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING
 
 

@@ -159,7 +159,9 @@ class Closing(WhileTests):
                 if states is not None:
                     change = states[slot]
                 else:
-                    written = self._is_written(head, leaf.holder)
+                    written = self._is_written(head, leaf.holder) and not self._is_new(
+                        head, slot, leaf.holder
+                    )
                     change = Change.WRITTEN if written else Change.BOUND
                 known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None and slot not in shares:  # a number is no object
@@ -211,6 +213,14 @@ class Closing(WhileTests):
     def _is_written(self, head: Head, x: Any) -> bool:
         """Whether a Tensor was written to in this turn."""
         return any(x is other() for other, _ in self.written[head.wrote :])
+
+    def _is_new(self, head: Head, slot: Slot, x: Any) -> bool:
+        """Whether a variable gets another array in each turn, which the turn makes and fills."""
+        before = head.before.get(slot)
+        if before is None or type(before.holder) is not Tensor or before.holder is x:
+            return False
+        was = next(was for other, was in self.written[head.wrote :] if other() is x)
+        return was in made_in(self.trace.builder.nodes[head.start :])
 
     def _is_shared(self, head: Head, leaf: Leaf) -> bool:
         """Whether others may hold an array that a variable was given in the first turn."""
