@@ -367,10 +367,8 @@ def floats_that_few_turns_make_numpys() -> None:
     assert type(compiled(-(positive**2))) is np.float64
 
 
-@otherwise("asks `math.isnan`")
+@otherwise("asks `np.isreal`")
 def types_of_math():
-    assert type(math.isnan(X[0])) is bool
-    assert type(tg.compile(lambda x: math.isnan(x[0]))(X)) is np.bool_
     assert type(np.isreal(1.5)) is bool
     assert type(tg.compile(lambda a: np.isreal(a))(1.5)) is np.bool_
 
@@ -727,9 +725,9 @@ def never_eagerly():
     refused_inside(lambda x: x * (threading.get_ident() > 0), "get_ident()")
 
 
-@inside_jax("Python may not read a value")
+@inside_jax("Python may not show a value")
 def reads_a_value():
-    refused_inside(lambda x: x * float(x[0]), "test_limits.py")
+    refused_inside(lambda x: x * float(f"{x[0]}"), "test_limits.py")
 
 
 @inside_jax("Both arms become part of the program")
@@ -860,7 +858,7 @@ def places_outside_are_dropped():
 @refused("a value read as a number, an effect or a draw in a call", ArgumentError, "test_limits.py")
 def number_in_jax():
     jax = pytest.importorskip("jax")
-    return jax.jit(tg.compile(lambda x: x * float(x[0])))(X)
+    return jax.jit(tg.compile(lambda x: x * float(f"{x[0]}")))(X)
 
 
 @refused("arms of a condition that return different shapes", ArgumentError, "test_limits.py")

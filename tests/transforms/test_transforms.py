@@ -868,7 +868,7 @@ def test_too_many_versions_stay_right(monkeypatch):
 
 def test_a_look_that_differs_on_every_call_is_given_up():
     def f(x):
-        return x * x.item()
+        return x * float(f"{x.item()}")
 
     made = tg.grad(f)
     with warnings.catch_warnings(record=True) as seen:
@@ -876,7 +876,7 @@ def test_a_look_that_differs_on_every_call_is_given_up():
         for i in range(60):
             assert made(float(i)) == float(i)
     assert [w.category for w in seen] == [tg.errors.RecompileWarning]
-    assert "return x * x.item()" in str(seen[0].message)
+    assert "return x * float(" in str(seen[0].message)
     assert made.cache_info().traces == 1 + 6  # the misses 1, 2, 4, 8, 16 and 32
 
 

@@ -486,11 +486,11 @@ def positive(a):
     return a[a > 0].sum()
 
 
-def as_number(a):
-    return a * float(a[0])
+def as_text(a):
+    return a * float(f"{a[0]}")
 
 
-@pytest.mark.parametrize("f", [branches, grows, positive, as_number], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [branches, grows, positive, as_text], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("target", ["numpy", "jax"])
 def test_a_function_that_looks_at_its_example(f, target, wide):
     mapped = tg.vmap(f, backend=target)

@@ -32,7 +32,7 @@ from tracegrad.compiled.traced_run import Followed, Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.errors import TraceError
+from tracegrad.errors import LostGradientError, TraceError
 from tracegrad.execution.graph_interpreter import lengths
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
@@ -52,6 +52,7 @@ from tracegrad.tracing.outputs import (
     left_out,
     outputs_of,
     places_of,
+    without_histories,
     zero_dimensional,
 )
 from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
@@ -565,6 +566,10 @@ def end_of(
     run.trace.forget_unused(outputs, before)
     nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
     origin = ended(run.trace.code, nodes)
+    kept = [*enumerate(placed.more, len(outputs) - len(placed.more))]
+    if arguments.tensors and transform.kind == "compile":
+        kept += [(place, leaf) for leaf, place in leaves if isinstance(place, int)]
+    outputs = without_histories(run.trace, outputs, kept)
     let_go = tuple(
         [
             place
@@ -609,7 +614,14 @@ def make_version(
     forward = face.with_block(blocks(tree, lambda _, outputs, __: Block((), outputs)))
     with timed(times, "differentiate"):
         paths = Paths.of_tree(tree)
-        joint, results, built = joint_graph(paths, face, transform, arguments, wanted, target)
+        try:
+            joint, results, built = joint_graph(paths, face, transform, arguments, wanted, target)
+        except LostGradientError as error:  # by some arm, or turn; whether by one that is taken
+            if tree.joined:
+                raise Unjoined(None, str(error)) from error
+            if tree.loops:
+                raise Unrollable(str(error)) from error
+            raise
     try:
         known_order = lie_in_order(arguments, 2, holders)
         any_order = not known_order or (replaces is not None and replaces.any_order)

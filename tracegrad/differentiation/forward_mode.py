@@ -290,7 +290,7 @@ class _Writer:
             if tangent is not None:
                 given = computed(op.vjp(tangent, y, *operands, **dict(call.attributes))[i])
                 if type(given) is Undefined:
-                    raise NotDifferentiableError(given.message)
+                    raise given.error
                 if given is not None and given is not ZERO:
                     parts.append(given)
         return summed(parts) if parts else None
@@ -325,7 +325,7 @@ class _Writer:
                     continue
                 new = computed(new)
                 if type(new) is Undefined:
-                    raise NotDifferentiableError(new.message)
+                    raise new.error
                 value = contribution(new, operand).value
                 seeds[value] = tangent if value not in seeds else seeds[value] + tangent
         depends, linear = {ct for ct in cts if ct is not None}, []

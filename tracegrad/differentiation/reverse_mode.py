@@ -170,7 +170,7 @@ def pullback(
                 continue
             new = computed(new)
             if type(new) is Undefined:
-                raise NotDifferentiableError(new.message)
+                raise new.error
             if new is ZERO:
                 nothing.setdefault(key, operand)
                 continue

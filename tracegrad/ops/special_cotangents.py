@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracegrad.errors import NotDifferentiableError
+
 
 class Undefined:
     """What a rule gives for an operand in which no derivative is known: asking for it raises."""
 
-    __slots__ = ("message",)
+    __slots__ = ("error",)
 
-    def __init__(self, message: str) -> None:
-        self.message = message
+    def __init__(self, message: str, kind: type[Exception] = NotDifferentiableError) -> None:
+        self.error = kind(message)
 
 
 class Zero:

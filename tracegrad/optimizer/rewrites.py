@@ -56,12 +56,14 @@ def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.extent, size=size, dtype="float64")
 
 
+_FLOATS = (python_numbers.python_float, python_numbers.read_number)
+
+
 @on(ufuncs.add, ufuncs.subtract, ufuncs.multiply, ufuncs.divide)
 def float_beside_arrays(r: Rewriter, call: Call) -> Value | None:
     """float(x) * y -> x * y, where y has a dtype that x does not change: the bits are the same."""
     bare = [
-        made.operands[0] if (made := r.node(x)) and made.op is python_numbers.python_float else x
-        for x in call.operands
+        made.operands[0] if (made := r.node(x)) and made.op in _FLOATS else x for x in call.operands
     ]
     if bare == list(call.operands) or any(x.type.weak for x in bare):
         return None

@@ -23,6 +23,7 @@ from tracegrad.ops.shape.indexing import Scattered
 from tracegrad.ops.special_cotangents import Masked, Negated, computed, flat
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.runtime.provided import Provided
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.torch_node_names import node_name
 from tracegrad.values.dispatch import TYPES, is_number, type_of
 
@@ -103,7 +104,12 @@ class Output:
 FEW = 16  # steps back that are looked at for a flat one
 
 
-def is_flat(made: Any) -> bool:
+def has_slope(x: Any) -> bool:
+    """Whether a gradient would go through the history of a Tensor."""
+    return x._node is not None and STATE.grad_enabled and not _is_flat(x._node)
+
+
+def _is_flat(made: Any) -> bool:
     """Whether nothing but `ZERO` flows to what made a Tensor, as far as few steps back tell."""
     todo, count = [made], 0
     while todo:

@@ -40,7 +40,7 @@ from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.tape.own_leaves import keep_own, tell_of_setting
-from tracegrad.tape.tape import FREED, LEAF, Node, Output, is_flat, record, run_backward
+from tracegrad.tape.tape import FREED, LEAF, Node, Output, has_slope, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
 from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for, with_memory
@@ -239,10 +239,8 @@ class Tensor:
         refuse_around(self)
         if np.size(self._array) != 1:
             if kind == "bool":
-                shape = np.shape(self._array)
-                raise ShapeError(
-                    f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
-                )
+                text = "the truth of an array of shape {} is ambiguous: use .any() or .all()"
+                raise ShapeError(text.format(np.shape(self._array)))
             raise no_number(self)
         try:
             outcome = READ[kind](np.asarray(self._array).item())
@@ -251,7 +249,9 @@ class Tensor:
                 self._traced[0].notes_exception(f"an exception in {kind}(x)")
             raise
         if self._is_traced:
-            return self._traced[0].look(self._traced[1], kind, outcome)
+            outcome = self._traced[0].look(self._traced[1], kind, outcome)
+        if type(outcome) is float:
+            lost_gradients.succeeds(outcome, self)
         return outcome
 
     def __bool__(self) -> bool:
@@ -277,7 +277,7 @@ class Tensor:
 
     def _became(self, numbers: Sequence[Any]) -> None:
         """Python or C code has these for what it holds, with which its history does not go on."""
-        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
+        if has_slope(self):
             lost_gradients.read(numbers)
 
     def _refuse_storing(self) -> None:
@@ -323,6 +323,9 @@ class Tensor:
         self._refuse_storing()
         if self._is_traced:
             trace, value = self._traced
+            of_python = value.type.weak and not (self.ndim or has_slope(self))
+            if of_python and not trace.keeps_numbers:  # C code reads it, as `int` would
+                return np.array(self._look("item"), dtype)
             if not (self.requires_grad or trace.keeps_numbers):
                 if not trace.without_inputs(value):  # C code has the numbers: this is no program
                     trace.read("the numbers of an array")

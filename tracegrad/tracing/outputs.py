@@ -25,6 +25,7 @@ from tracegrad.arguments.signature import (
     with_vectors,
 )
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
@@ -448,6 +449,22 @@ def outputs_of(
         else:
             shown.append(Static(leaf))
     return tuple(outputs), Result(spec, tuple(shown))
+
+
+def without_histories(
+    trace: Trace, outputs: Sequence[Value], places: Iterable[tuple[int, Any]]
+) -> tuple[Value, ...]:
+    """The outputs, of which no gradient goes back from numbers of Python's: those are no Tensors.
+
+    (``loss.item()``; what `math` computes of a Tensor has a history, and is one.) `places` are
+    outputs, with what the function had of each.
+    """
+    found = [*outputs]
+    for place, x in places:
+        number = type(x) is Tensor and x._node is None and is_number(x._array)
+        if number and outputs[place].type.weak:
+            (found[place],) = trace.builder.call(stop_gradient, (outputs[place],), Origin())
+    return tuple(found)
 
 
 def zero_dimensional(leaves: Iterable[tuple[Any, int | Static]]) -> tuple[tuple[int, type], ...]:

@@ -50,7 +50,16 @@ class Watch:
     compiled, some result is to have a history; of the others, every number that is returned.
     """
 
-    __slots__ = ("_iterators", "_kind", "_numbers", "_outer", "_reading", "_wholes", "has_aux")
+    __slots__ = (
+        "_iterators",
+        "_kind",
+        "_numbers",
+        "_outer",
+        "_reading",
+        "_recorded",
+        "_wholes",
+        "has_aux",
+    )
 
     def __init__(self, kind: str, has_aux: bool = False) -> None:
         self._kind = kind
@@ -58,6 +67,7 @@ class Watch:
         self._outer: Watch | None = None
         self._numbers: dict[int, tuple[Any, Reading]] = {}  # what is made of numbers read, by id
         self._wholes: dict[int, Reading] = {}  # whole numbers read
+        self._recorded: dict[int, tuple[Any, Reading]] = {}  # and those that a trace follows, by id
         self._iterators: dict[int, Any] = {}  # those of lists and tuples, by id
         self._reading: Reading | None = None  # in the operation that runs
 
@@ -66,7 +76,7 @@ class Watch:
         outer = self._outer = STATE.watch
         if outer is not None:  # what it differentiates may be lost in here
             self._numbers, self._wholes = outer._numbers, outer._wholes
-            self._iterators = outer._iterators
+            self._iterators, self._recorded = outer._iterators, outer._recorded
         STATE.watch = self
         try:
             returned = call(*args)
@@ -74,7 +84,7 @@ class Watch:
             STATE.watch = outer
             if STATE.losing:
                 STATE.update(losing=outer is not None)
-        if self._numbers or self._wholes:
+        if self._numbers or self._wholes or self._recorded:
             self._check(returned)
         return returned
 
@@ -87,7 +97,9 @@ class Watch:
         """
         reading = self._reading = Reading(_here(), stored_by)
         for number in numbers:
-            if isinstance(number, int):
+            if hasattr(number, "_array") and number.dtype.kind in "iu":
+                self._recorded[id(number)] = (number, reading)
+            elif isinstance(number, int):
                 self._wholes.setdefault(number, reading)
             else:
                 self._numbers[id(number)] = (number, reading)
@@ -130,8 +142,10 @@ class Watch:
 
     def used(self, operands: Sequence[Any], results: Sequence[Any], op: Any) -> None:
         """An op ran on these."""
-        reading = self._found(operands) if op.differentiable and self._numbers else None
-        if reading is not None and op.name != "stop_gradient":
+        if not (op.differentiable and self._numbers) or self._has_no_slope(op.name, operands):
+            return
+        reading = self._found(operands)
+        if reading is not None:
             for result in results:
                 self._numbers[id(result)] = (result, reading)
 
@@ -140,6 +154,10 @@ class Watch:
         known = self._numbers.get(id(x))
         if known is not None:
             self._numbers[id(other)] = (other, known[1])
+
+    def knows(self, x: Any) -> bool:
+        """Whether something comes of a number that was read."""
+        return id(x) in self._numbers
 
     def _found(self, values: Sequence[Any]) -> Reading | None:
         """The reading that one of these comes from."""
@@ -159,13 +177,18 @@ class Watch:
         """Whether an operation has no slope in those of its operands that come of numbers read."""
         operation, *rest = operands
         name = getattr(operation, "__name__", "")
-        if name == "copysign":
-            return id(rest[0]) not in self._numbers
+        if self._has_no_slope(name, rest):
+            return True
         if name in _LOOKUPS:
             bound = getattr(operation, "__self__", None)
             holder, *others = (bound, *rest) if isinstance(bound, dict) else rest
             if isinstance(holder, dict):  # by a key
                 return self._found([*dict.values(holder), *others[1:]]) is None
+        return False
+
+    def _has_no_slope(self, name: str, operands: Sequence[Any]) -> bool:
+        if name == "copysign":
+            return id(operands[0]) not in self._numbers
         return name in _FLAT
 
     def _mark(
@@ -213,6 +236,8 @@ class Watch:
             lost = self._kind != "compile" or len(bare) == len(leaves)
             if lost and type(leaf) is int and leaf in self._wholes:
                 raise _error(self._wholes[leaf])
+            if lost and id(leaf) in self._recorded:
+                raise _error(self._recorded[id(leaf)][1])
 
 
 class _Items:
@@ -254,6 +279,11 @@ def read(numbers: Sequence[Any]) -> None:
         refuse_number()
 
 
+def lost_here() -> str:
+    """What is to be said where the number that Python reads here comes back in a result."""
+    return str(_error(Reading(_here())))
+
+
 def succeeds(other: Any, x: Any) -> None:
     """A number or Tensor goes on as another one."""
     if STATE.watch is not None:
@@ -262,7 +292,8 @@ def succeeds(other: Any, x: Any) -> None:
 
 def refuse(tensor: Any) -> None:
     """Raises where Python is about to make whole numbers, which are not followed, of a history."""
-    if STATE.watch is not None and tensor._node is not None:
+    watch = STATE.watch
+    if watch is not None and (tensor._node is not None or watch.knows(tensor)):
         raise _error(Reading(_here()))
 
 

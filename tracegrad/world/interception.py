@@ -23,7 +23,10 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
+from tracegrad.ops.elementwise.python_numbers import (
+    as_python_number,
+    python_float,
+)
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.creation import full_like
 from tracegrad.ops.shape.indexing import getitem
@@ -41,6 +44,7 @@ from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
 from tracegrad.world.number_inputs import own as new
+from tracegrad.world.numbers_of_arrays import as_int, item, number_of_array, rounded
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -252,6 +256,12 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _of_scipy(callee, operands, keywords)
     if "jax" in sys.modules and jax_table.is_of_jax(callee):
         return _of_jax(callee, operands, keywords)
+    if callee is float or callee is int:
+        return number_of_array(callee, operands, keywords)
+    if callee is round and len(operands) == 1 and type(operands[0]) is Tensor and not keywords:
+        return rounded(operands[0])
+    if callee is Tensor.item:
+        return item(operands, keywords)
     if type(callee) is type and callee in _SCALARS:
         one = [type(x) for x in operands] == [Tensor] and not keywords
         return partial(_cast, callee, *operands) if one and _casts(callee, *operands) else None
@@ -355,6 +365,15 @@ _SCALARS = frozenset({
 })  # fmt: skip
 
 
+def _whole(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``math.floor`` and its like: an int of Python's."""
+    return lambda x: as_int(function(_value(x, float)))
+
+
+for _own, _function in ((math.floor, np.floor), (math.ceil, np.ceil), (math.trunc, np.trunc)):
+    MATH[id(_own)] = _whole(_function)
+
+
 def _cast(kind: type, x: Tensor) -> Any:
     """``kind(x)``: of what has no axes a scalar."""
     return as_of_function(kind.__name__, astype(x, kind), x)
@@ -362,6 +381,10 @@ def _cast(kind: type, x: Tensor) -> Any:
 
 def _casts(kind: type, x: Tensor) -> bool:
     """Whether ``kind(x)`` gives what is recorded; else a number is read: of an int, or Python's."""
+    if x._is_traced and not x.ndim and (x.__class__ is float or x.__class__ is int):
+        return (
+            kind is np.float64 or kind is np.float32 or (kind is np.int64 and x.dtype.kind == "i")
+        )
     return bool(x.ndim) or (x.dtype.kind in FLOATING and not issubclass(kind, float | complex))
 
 

@@ -39,7 +39,12 @@ from tracegrad.world.callable_names import is_known, text_of_key
 from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
-from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
+from tracegrad.world.interception import (
+    JOINING,
+    holds_tensors,
+    instead,
+    of_sparse,
+)
 from tracegrad.world.loops.iterators_of_several import makes_of
 from tracegrad.world.native_reads import (
     compared,
@@ -50,6 +55,7 @@ from tracegrad.world.native_reads import (
     items_alone,
     with_plain_keys,
 )
+from tracegrad.world.numbers_of_arrays import is_traced_index
 from tracegrad.world.tensor_histories import refuse_history_read
 from tracegrad.world.tensor_places import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.untraced_world import (
@@ -142,8 +148,8 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if not world.is_outside(x):
         by_tensors = type(key) is tuple and holds_tensors(key)
         by_tensors |= type(key) in (slice, tuple) and holds_recorded(key)
-        by_tensors |= type(key) is Tensor and key.ndim > 0
-        if kind is np.ndarray and by_tensors:
+        by_tensors |= type(key) is Tensor and (key.ndim > 0 or is_traced_index(key))
+        if kind is np.ndarray and by_tensors and not x.dtype.hasobject:
             return getitem(x, contents(world, key))
         return x[key if kind in native_tables.CONTAINERS else contents(world, key)]
     text = world.text_of(x)

@@ -1,0 +1,320 @@
+"""``int(x)``, ``float(x)``, ``x.item()`` are operations: no call is compiled for their number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_same_bits, function_of
+
+import tracegrad as tg
+from tracegrad.errors import LostGradientError
+
+pytestmark = pytest.mark.usefixtures("fresh_loops")
+
+HEAD = "import math\n\nimport numpy as np\n\nlevels = [10.0, 20.0, 30.0, 40.0]\n\n\n"
+
+WITH_AN_INT = """
+x[k] | x[-k] | x[[k, 0]] | np.roll(x, k) | np.full(2, k) | np.array([k, 1]) | np.array([k, 1.5])
+np.eye(3)[k % 3] | np.zeros((2, 3))[:, k % 3] | k == 2 | k != 2 | k < 1 | not k | k // 2 | k % 2
+k**2 | -k | +k | k / 2 | divmod(k, 2) | 2**k | k << 1 | k >> 1 | k & 1 | k | 4 | k ^ 1 | ~k
+abs(k) | round(k) | isinstance(k, int) | type(k) | math.sqrt(k) | max(k, 1) | min(k, 1, 2)
+sum([k, k]) | pow(k, 2) | float(k) | complex(k) | bool(k) | int(k) | k * 1.5 | k + x[0] | x * k
+np.int64(k) | np.float32(k) | 7 // (k + 1) | 7 % (k + 1) | 1 if k else 2 | k.real | k is None
+k and 1 | k or 5 | all([k, 1]) | (k, k + 1) | [k, k].count(1) | sorted([3, k, 1]) | k * True
+np.where(x > k, x, 0) | np.clip(x, 0, k) | np.maximum(k, 1) | x.take(k) | np.ldexp(1.0, k)
+k * 10**20 | (k + 3) ** 30 | -k // 2 | -k % 3 | 3 * k + 1 | (k + 1) * (k + 2) // 2 | k**0.5
+levels[k % 4] | levels[k:] | x[:k] | x[k:] | np.zeros(k + 1) | list(range(k)) | [0] * k
+{k: 1} | {"a": k} | f"{k}" | str(k) | k in (1, 2) | k in {1, 2} | hash(k) | k.bit_length()
+np.tile(x, k) | np.repeat(x, k) | np.linspace(0, 1, k + 2) | np.pad(x, k) | np.arange(k)
+"""
+WITH_A_FLOAT = """
+v | v + 1 | 1 - v | v * 2 | v / 2 | 1 / v | v // 1 | v % 0.3 | v**2 | v**0.5 | 2.0**v | v > 0.5
+bool(v) | not v | round(v, 2) | round(v) | int(v * 10) | math.floor(v * 3) | math.ceil(v)
+math.trunc(v * 3) | max(v, 0.5) | max([v, 0.2]) | abs(v) | -v | math.log(v)
+math.isnan(v) | math.isfinite(v) | math.isinf(v) | math.copysign(1.0, v) | math.hypot(v, v)
+np.float32(v) | v * np.float32(2) | x.astype(np.float32) * v | isinstance(v, float) | type(v)
+[v, v] | (v, {"a": v}) | np.array([v, 1.0]) | np.array(v) | np.full(3, v) | sum([v, v]) | x**v
+complex(v) | divmod(v, 0.3) | np.sqrt(v) | np.where(x > v, x, v) | np.clip(x, 0, v) | x.sum() * v
+np.arange(3) * v | float(v) | 0.2 < v < 0.8 | np.interp(v, [0, 1], [1, 3]) | np.outer(v, x)
+v if v > 0.5 else -v | sorted([0.5, v]) | np.mean([v, 1.0]) | v * 1j | np.dot(v, x) | int(v) + v
+str(v) | f"{v:.3f}" | v.hex() | v.is_integer() | hash(v) | {"a": v} | v in (0.5, 1.0) | repr(v)
+"""
+READ = {
+    "int": "k = int(x.argmax())",
+    "int_of_a_float": "k = int(x[0] * 30)",
+    "int_of_a_bool": "k = int(x[0] > x[1]) + int(np.sum(x > 0.5))",
+    "item_of_an_int": "k = x.argmax().item()",
+    "floor": "k = math.floor(x[1] * 30)",
+    "round": "k = round(x[1] * 30)",
+    "float": "v = float(x[1])",
+    "item": "v = x[1].item()",
+    "float_of_a_sum": "v = float(np.sum(x))",
+    "float_of_an_int": "v = float(x.argmax() + 1)",
+    "float_of_float32": "v = float(x.astype(np.float32)[1])",
+}
+LOOK = frozenset({
+    *("levels[k:]", "x[:k]", "x[k:]", "np.zeros(k + 1)", "np.arange(k)", "[0] * k"),
+    *("list(range(k))", "{k: 1}", 'f"{k}"', "str(k)", "k in {1, 2}", "hash(k)", "k.bit_length()"),
+    *("np.tile(x, k)", "np.repeat(x, k)", "np.linspace(0, 1, k + 2)", "np.pad(x, k)"),
+    *("complex(v)", "str(v)", 'f"{v:.3f}"', "v.hex()", "v.is_integer()"),
+    *("hash(v)", "repr(v)", "complex(k)", "2**k", "x[[k, 0]]", "np.roll(x, k)"),
+})  # fmt: skip
+"""What decides by the number, or shows it: a version for each."""
+
+
+def expressions(text: str) -> list[str]:
+    return [part.strip() for line in text.strip().splitlines() for part in line.split(" | ")]
+
+
+CASES = [
+    (name, expression)
+    for name, line in READ.items()
+    for expression in expressions(WITH_AN_INT if line.startswith("k") else WITH_A_FLOAT)
+]
+
+
+def shown(x):
+    """A result with the types in it: 1, 1.0, True and np.float64(1.0) are not one."""
+    return repr(x)
+
+
+@pytest.mark.parametrize(("name", "expression"), CASES)
+def test_what_is_made_of_a_number_is_what_python_makes(name, expression):
+    source = f"{HEAD}def f(x):\n    {READ[name]}\n    return {expression}\n"
+    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        x = rng.random(40)
+        assert shown(compiled(x)) == shown(f(x))
+    assert compiled.cache_info().hits >= 4 or expression in LOOK
+
+
+PROGRAMS = {
+    "counts": """
+def f(x):
+    n = 0
+    for v in x:
+        n += int(v > 0.5)
+    return x * n, n
+""",
+    "follows": """
+def f(x):
+    order = np.argsort(x)
+    k = 0
+    for _ in range(len(x)):
+        k = int(order[k])
+    return k, x[k]
+""",
+    "adds_up": """
+def f(x):
+    total = 0.0
+    for v in x:
+        total += float(v) * 0.5
+    return total, total / len(x), type(total)
+""",
+    "keeps": """
+kept = {"best": 2.0, "where": 0, "sums": []}
+
+
+def f(x):
+    loss = float(np.sum(x)) / len(x)
+    kept["best"] = min(kept["best"], loss)
+    kept["sums"].append(loss)
+    kept["where"] = int(np.argmin(x))
+    return x * loss
+""",
+    "back": """
+def f(x):
+    scores = np.zeros(3)
+    steps = []
+    for v in x:
+        table = scores[:, None] + np.array([[0.1, v, 0.3], [v, 0.2, 0.5], [0.4, 0.1, v]])
+        steps.append(np.argmax(table, axis=0))
+        scores = np.max(table, axis=0)
+    state = int(np.argmax(scores))
+    for step in reversed(steps):
+        state = int(step[state])
+    return state, scores
+""",
+    "accepts": """
+def f(x):
+    at, n = float(x[0]), 0
+    for v in x:
+        if float(v) < 0.7:
+            at, n = float(v) - at, n + 1
+    return at, n
+""",
+    "one_of": """
+def f(x):
+    i, j = int(np.argmax(x)), np.argmin(x).item()
+    if i < j:
+        i, j = j, i
+    y = x.copy()
+    y[i] += float(y[j])
+    y[[0, -1]] = i, j
+    return y, i - j
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_numbers_are_compiled_once(name):
+    source = HEAD + PROGRAMS[name]
+    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
+    rng = np.random.default_rng(5)
+    for size in (20, 20, 21, 20, 23, 20, 22, 1, 20):
+        x = rng.random(size)
+        assert shown(compiled(x)) == shown(f(x))
+    assert compiled.cache_info().versions <= 3
+    assert compiled.cache_info().hits >= 4
+
+
+@pytest.mark.parametrize("backend", ["jax", "numba"])
+@pytest.mark.parametrize("name", ["counts", "follows", "adds_up", "one_of"])
+def test_other_targets(name, backend):
+    pytest.importorskip(backend)
+    source = HEAD + PROGRAMS[name].replace(", type(total)", "")
+    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"), backend=backend)
+    rng = np.random.default_rng(5)
+    for size in (20, 20, 21):
+        x = rng.random(size)
+        for ours, own in zip(compiled(x), f(x), strict=True):
+            assert type(ours) is type(own) or isinstance(own, np.generic | np.ndarray)
+            np.testing.assert_allclose(ours, own, rtol=1e-12)
+
+
+def test_what_int_raises():
+    def f(x):
+        return x * int(x[0] * 3.0)
+
+    compiled = tg.compile(f)
+    assert_same_bits(compiled(np.array([0.5, 2.0])), f(np.array([0.5, 2.0])))
+    for bad, error in ((np.nan, ValueError), (np.inf, OverflowError)):
+        with pytest.raises(error, match="cannot convert float"):
+            compiled(np.array([bad, 2.0]))
+    assert_same_bits(compiled(np.array([1.5, 2.0])), f(np.array([1.5, 2.0])))
+
+
+def test_what_int_raises_may_be_caught():
+    def f(x):
+        try:
+            return x * int(x[0] * 3.0)
+        except ValueError:
+            return -x
+
+    compiled = tg.compile(f)
+    for first in (0.5, np.nan, 0.7, np.nan, 2.0):
+        x = np.array([first, 2.0])
+        assert_same_bits(compiled(x), f(x))
+
+
+def reported(x):
+    reported.kept.append(float(np.sum(x * x)))
+    return np.sum(x * x) * int(x[0] > 0.5)
+
+
+def constant(x):
+    scale = x[0].item()
+    for v in x[:9]:
+        scale = scale * 0.5 + v.item()
+    return np.sum(x * x) * scale
+
+
+def looked_up(x):
+    table = np.array([1.0, 2.0, 4.0, 8.0])
+    return np.sum(x) * table[int(x[0] * 4.0)] + x[int(np.argmax(x))]
+
+
+@pytest.mark.parametrize("f", [reported, constant, looked_up])
+def test_gradients_do_not_go_through_numbers(f, monkeypatch):
+    reported.kept = []
+    compiled = tg.value_and_grad(f)
+    xs = [np.random.default_rng(seed).random(10) for seed in range(6)]
+    found = [compiled(x) for x in xs]
+    seen = list(reported.kept)
+    assert compiled.cache_info().hits >= 4
+    reported.kept.clear()
+    monkeypatch.setattr(tg.config, "compile", False)
+    for ours, x in zip(found, xs, strict=True):
+        assert_same_bits(ours, tg.value_and_grad(f)(x))
+    assert seen == reported.kept
+
+
+LOST = {
+    "returned": """
+def f(x):
+    return float(np.sum(x))
+""",
+    "behind_an_if": """
+def f(x):
+    a = x - float(x[0])
+    if x[1] > 0.5:
+        a = np.where(a > 0.3, a, 0.3)
+    return np.sum(a * a)
+""",
+    "before_a_loop": """
+def f(x):
+    a = x - float(x[0])
+    for v in x:
+        a = a * v
+    return np.sum(a)
+""",
+    "in_a_loop": """
+def f(x):
+    s = 0.0
+    for v in x:
+        s = 0.5 * (s + float(v))
+    return s * np.sum(x)
+""",
+    "in_an_arm": """
+def f(x):
+    a = x * 1.0
+    for v in x:
+        b = a - float(a[0])
+        if v > 0.5:
+            a = b
+    return np.sum(a * a)
+""",
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_gradient_that_would_be_lost_is_refused(name, monkeypatch):
+    f = function_of(HEAD + LOST[name], "f")
+    x = np.random.default_rng(1).random(12) + 0.1
+    for compile in (True, False):
+        monkeypatch.setattr(tg.config, "compile", compile)
+        with pytest.raises(LostGradientError, match=r"float\("):
+            tg.value_and_grad(f)(x)
+
+
+def test_arms_that_lose_no_gradient_stand():
+    def f(x):
+        s = x[0]
+        for v in x:
+            s = float(v) if v > 2.0 else s * v
+        return s
+
+    compiled = tg.value_and_grad(f)
+    x = np.random.default_rng(2).random(12)
+    for _ in range(2):
+        value, slope = compiled(x)
+        np.testing.assert_allclose(value, x[0] * np.prod(x))
+        np.testing.assert_allclose(slope[1:], value / x[1:], rtol=1e-12)
+    with pytest.raises(LostGradientError):
+        compiled(np.append(x, 3.0))
+
+
+def test_a_tensor_that_requires_grad():
+    def f(w):
+        loss = (w * w).sum()
+        return loss * int(w[0] > 0), loss.item()
+
+    compiled = tg.compile(f)
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        w = tg.tensor(np.arange(1.0, 4.0) * scale, requires_grad=True)
+        loss, number = compiled(w)
+        assert type(number) is float and number == loss.item()
+        loss.backward()
+        np.testing.assert_array_equal(w.grad.numpy(), 2 * w.detach().numpy())
+    assert compiled.cache_info().versions == 1

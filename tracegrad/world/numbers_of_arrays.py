@@ -1,0 +1,99 @@
+"""What is called in place of ``int(x)``, ``float(x)``, ``round(x)``, ``x.item()`` of a Tensor.
+
+An element that a trace follows is a number of Python's from there on, but none that anybody has
+looked at: it is computed with, stored and returned, and is an index, for all calls. What decides by
+it, shows it or makes an array of that length looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracegrad.ops.elementwise.python_numbers import python_int, read_number
+from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.tape.tape import has_slope
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.lost_gradients import lost_here
+
+
+def number_of_array(
+    kind: type, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Callable[[], Any] | None:
+    """``float(x)`` and ``int(x)`` of an element that a trace follows: no look, but an operation.
+
+    None where Python has to read the number: where there is no trace, or of an array with axes.
+    """
+    if [type(x) for x in operands] != [Tensor] or keywords:
+        return None
+    x = operands[0]
+    if not x._is_traced or x.ndim or x.dtype.kind not in "fiub":
+        return None
+    if x.__class__ is kind:
+        return lambda: x
+    if kind is float:
+        return lambda: _float(x)
+    return (lambda: as_int(x)) if _has_int(x) else None
+
+
+def _float(x: Tensor) -> Tensor:
+    """A number as a float of Python's, with which its history does not go on."""
+    lost = has_slope(x)
+    number = _as_number(x, read_number(x, lost=lost_here() if lost else ""))
+    if lost:
+        x._became((number,))
+    return number
+
+
+def _as_number(x: Tensor, number: Tensor) -> Tensor:
+    """What was read: a number to the function, though `x` may be a Tensor to it; no history."""
+    x._traced[0].shown.discard(number._traced[1])
+    number._node = None
+    return number
+
+
+def is_traced_index(x: Tensor) -> bool:
+    """Whether a Tensor is a whole number that a trace follows."""
+    return x._is_traced and not x.ndim and x.dtype.kind in "iu"
+
+
+def _has_int(x: Tensor) -> bool:
+    """Whether ``int(x)`` can be recorded: a function that catches exceptions asks for each."""
+    return x.dtype.kind != "f" or not x._traced[0].catches
+
+
+def as_int(x: Tensor) -> Any:
+    """A number as an int of Python's."""
+    if not (x._is_traced and _has_int(x)):
+        return int(x)
+    try:
+        number = _as_number(x, python_int(x))
+        if has_slope(x):
+            x._became((number,))
+        return number
+    except (ValueError, OverflowError):  # of NaN or an infinity
+        x._traced[0].notes_exception("an exception in int(x)")
+        raise
+
+
+def rounded(x: Tensor) -> Callable[[], Any] | None:
+    """``round(x)`` of a number, which is an int."""
+    if not x._is_traced or x.ndim or not is_array_to_function(x):
+        return None
+    if x.dtype.kind == "f":
+        return lambda: as_int(np.rint(x))
+    return number_of_array(int, (x,), {})
+
+
+def item(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Callable[[], Any] | None:
+    """``x.item()`` likewise, which is a constant to derivatives."""
+    if [type(x) for x in operands] != [Tensor] or keywords:
+        return None
+    x = operands[0]
+    if not x._is_traced or x.ndim:
+        return None
+    if x.dtype.kind == "f":
+        return lambda: _as_number(x, read_number(x, lost=""))
+    return (lambda: _as_number(x, python_int(x))) if x.dtype.kind in "iu" else None
