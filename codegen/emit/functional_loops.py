@@ -102,6 +102,7 @@ class FunctionalEmitter(FunctionEmitter):
         self.joining: dict[object, int] = {}  # how deep joins are indented, by label
         self.sound: dict[object, str] = {}  # the variables that say that no look in them has failed
         self.outside: frozenset[Value] = frozenset()  # what the function reads from around it
+        self.told: tuple[str, ...] = ()  # the looks made around a function that `checks` lacks
         self.looked = looks(self.graph)
         self.branched |= any(isinstance(node, Loop) for node in self.graph.all_nodes)
         self.counts: list[str] = []  # how many turns loops have made that keep what they do
@@ -231,14 +232,14 @@ class FunctionalEmitter(FunctionEmitter):
         for block, name in zip(blocks, names, strict=True):
             self._apart()
             self._statement([f"def {name}():"], origin)
-            around, checks = self.outside, self.checks
+            around, checks, told = self.outside, self.checks, self.told
             self.outside = self._read_from_around(block, ())
             if begin != "return ":  # the function of an arm gives those of its own
-                self.checks = []
+                self.checks, self.told = [], (*told, *checks)
             state = self._state().fork()
             state.names.nest()
             self._arm(block, to, state)
-            self.outside, self.checks = around, checks
+            self.outside, self.checks, self.told = around, checks, told
         self.writer.line()
         function = "cond" if len(names) == 2 else "switch"
         shown = ", ".join(names) if len(names) == 2 else f"[{', '.join(names)}]"
@@ -337,7 +338,7 @@ class FunctionalEmitter(FunctionEmitter):
         turn.reads = frozenset[str]().union(*(end.reads for end in ends))
         first = self._first(turn, shown, counted)
         self._name_what_is_carried(turn, shown)
-        before, around = self._state(), self.outside
+        before, around, told = self._state(), self.outside, self.told
         carried = self._names(turn)
         if not carried:  # it computes nothing
             return self._behind(turn, to)
@@ -349,7 +350,7 @@ class FunctionalEmitter(FunctionEmitter):
             count, name = self._for(turn, carried, counted)
             call = f"jax.lax.fori_loop({count}, {name}, {_carried(first)})"
         self._resume(before)
-        self.outside = around
+        self.outside, self.told = around, told
         self.group = _group(loop.origin)
         self.writer.line()
         self._statement([f"{', '.join(carried)} = {call}"], loop.origin)
@@ -544,6 +545,7 @@ class FunctionalEmitter(FunctionEmitter):
         assert counter is not None
         start, stop = counted
         name = self._name_beside_variables("turn" if not loop.origin.section else "turn_back")
+        self.told += (*self.checks,)
         self._begin_turn(turn)
         held = self._waits(turn.reads | {*carried})  # read in the turn or not
         index = self.names.wish(counter.index.origin.name or "i", held)
@@ -584,8 +586,13 @@ class FunctionalEmitter(FunctionEmitter):
     def _while(
         self, turn: Turn, carried: Sequence[str], counted: Sequence[Fragment]
     ) -> tuple[str, str]:
-        """The functions that say whether a loop goes on, and what a turn does; their names."""
+        """The functions that say whether a loop goes on, and what a turn does; their names.
+
+        It goes on while no look has failed: what nobody has seen may be what ends it.
+        """
         loop, counter = turn.loop, turn.loop.counter
+        sound = [*self.told, *self.checks, *([turn.sound] if turn.sound else [])]
+        self.told = ()  # they hold in turns
         names = [self._name_beside_variables(stem) for stem in ("going", "turn")]
         before, around = self._state(), self.outside
         test = None if turn.leaving or counter else self._test(loop)
@@ -599,7 +606,7 @@ class FunctionalEmitter(FunctionEmitter):
                 self._node(node)
             look = Check(test.operand, test.look, test.outcomes[at], test.origin)
             text, _ = condition(look, self._take(test.operand).fragment, self.target)
-            self.writer.line(f"return {text}", test.origin)
+            self.writer.line(f"return {_all_of([text, *sound])}", test.origin)
             self._end_turn()
             self._resume(before)
             self.outside = around
@@ -622,8 +629,7 @@ class FunctionalEmitter(FunctionEmitter):
             tests.append(f"{turn.number} {sign} {counted[1].text}")
         if turn.left:
             tests.append(f"{turn.left} == 0" if turn.numbered else f"~{turn.left}")
-        several = [f"({t})" if " " in t else t for t in tests] if len(tests) > 1 else tests
-        self.writer.line(f"return {' & '.join(several) or True}", loop.origin)
+        self.writer.line(f"return {_all_of([*tests, *sound])}", loop.origin)
         self.writer.depth -= 1
         self.group = _group(loop.origin)
         self._function(turn, names[1], carried)
@@ -722,6 +728,12 @@ def _group(origin: Origin) -> tuple[object, ...]:
 def _carried(texts: Sequence[str]) -> str:
     """What is carried on: one value by itself, several as a tuple."""
     return texts[0] if len(texts) == 1 else tuple_text(list(texts))
+
+
+def _all_of(tests: Sequence[str]) -> str:
+    """The source of a test that is true where all of these are."""
+    several = [f"({t})" if " " in t else t for t in tests] if len(tests) > 1 else tests
+    return " & ".join(several) or "True"
 
 
 def _number(text: str) -> int | None:

@@ -312,3 +312,70 @@ def test_a_loop_that_is_left_as_after_its_last_turn_or_otherwise():
         w, x = drawn(seed)
         w[1, 1] = 0.3
         assert_allclose(f(w, 4.0 * x), left_twice(w, 4.0 * x), rtol=RTOL)
+
+
+def grown(x):
+    n = 0
+    while n < 40:
+        n += 1
+        if x > 10.0:
+            x = x / 3.0
+        elif x > 1.0:
+            x = x * x
+        else:
+            break
+    return x
+
+
+def raised(x):
+    if x < 0.0:
+        x = 1.0 - x
+    while x < 30.0:
+        x = x * 1.25
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "test"),
+    [
+        (grown, "return ~left & look & look_2 & sound\n"),
+        (raised, "return (x < 30.0) & look\n"),
+    ],
+)
+def test_a_loop_is_left_where_a_look_fails(f, test):
+    """What nobody has seen may be what ends it."""
+    for transform in (tg.compile, tg.value_and_grad):
+        UNCLOSED["jax"].clear()
+        g = transform(f, backend="jax")
+        first, *others = map(np.float64, (1.5, 0.5, -2.0, 12.0, 1.5))
+        results = [g(first)]
+        if transform is tg.compile:
+            assert test in g.source(first)
+        results += map(g, others)
+        for x, result in zip((first, *others), results, strict=True):
+            expected = f(x) if transform is tg.compile else transform(f)(x)
+            assert_allclose(result, expected, rtol=RTOL)
+
+
+def in_an_arm(w, x):
+    s = w[0, 0]
+    for row in x:
+        y = 9.0 + row[0] * row[0]
+        a = row[2] * w[1, 1]
+        if row[1] > 0:
+            if a >= 0.9:
+                a = 0.5 / a
+            while y > 0.5:
+                y = y * a
+        s = s + y
+    return s
+
+
+def test_a_loop_in_a_turn_is_not_begun_where_a_look_has_failed():
+    w, x = drawn(0)
+    w[1, 1], x = 0.85, np.abs(x) + 0.1
+    g = tg.compile(in_an_arm, backend="jax")
+    assert_allclose(g(w, x), in_an_arm(w, x), rtol=RTOL)
+    assert "return (y > 0.5) & sound & look & look_2\n" in g.source(w, x)
+    for given in (2.0 * x, x * [1.0, -1.0, 2.0], x):
+        assert_allclose(g(w, given), in_an_arm(w, given), rtol=RTOL)
