@@ -7,7 +7,7 @@ for promotion: Python numbers are *weak*, they take the dtype of what they meet)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +15,9 @@ from codegen.errors import CodegenError
 from codegen.sizes import Dim, Sizes
 
 KINDS = ("bool", "int", "float", "complex")
+ZEROS: Mapping[str, bool | int | float | complex]
+ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
+"""Python's zero of each kind."""
 _DEFAULT = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 _FLOATS = ("float16", "float32", "float64")
 BFLOAT16 = "bfloat16"

@@ -45,7 +45,7 @@ from codegen.ir import (
 from codegen.loop_ownership import turns_of
 from codegen.passes.fuse import Tiled
 from codegen.spelling import PRODUCT, SUM, Fragment
-from codegen.types import kind
+from codegen.types import ZEROS, kind
 
 AROUND = """
 
@@ -493,9 +493,7 @@ class FunctionalEmitter(FunctionEmitter):
         """A value of this type that nobody reads."""
         type_ = value.type
         if type_.weak:
-            zeros = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
-            number: Any = zeros[kind(type_.dtype)]
-            return literal(number, self.target).text
+            return literal(ZEROS[kind(type_.dtype)], self.target).text
         shape, dtype = self._attribute(type_.shape)[0], self._attribute(type_.dtype)[0]
         return f"jnp.zeros({shape.text}, dtype={dtype.text})"
 

@@ -379,3 +379,46 @@ def test_a_loop_in_a_turn_is_not_begun_where_a_look_has_failed():
     assert "return (y > 0.5) & sound & look & look_2\n" in g.source(w, x)
     for given in (2.0 * x, x * [1.0, -1.0, 2.0], x):
         assert_allclose(g(w, given), in_an_arm(w, given), rtol=RTOL)
+
+
+def gauss_seidel(a, b, tolerance):
+    x = np.zeros_like(b)
+    n = len(b)
+    for _ in range(40):
+        old = x.copy()
+        for i in range(n):
+            s = b[i]
+            for j in range(n):
+                if j != i:
+                    s = s - a[i, j] * x[j]
+            x[i] = s / a[i, i]
+        if np.linalg.norm(x - old) < tolerance:
+            break
+    return np.sum(x)
+
+
+def test_bools_of_turns_are_saved_as_bools():
+    a = np.eye(9) + 0.1 * np.random.default_rng(0).normal(size=(9, 9))
+    g = tg.value_and_grad(gauss_seidel, backend="jax")
+    value, gradient = g(a, np.ones(9), 1e-8)
+    expected = tg.value_and_grad(gauss_seidel)(a, np.ones(9), 1e-8)
+    assert_allclose(value, expected[0], rtol=RTOL)
+    assert_allclose(gradient, expected[1], rtol=RTOL, atol=1e-13)
+    assert "jnp.full((9,), False)" in g.source(a, np.ones(9), 1e-8)
+
+
+def turned(x, c):
+    s = 0.0
+    for _ in range(40):
+        c = c * 0.9 + 0.1j
+        s = s + (x * c * x).imag
+        if s > 30.0:
+            break
+    return s
+
+
+def test_complex_numbers_of_turns_are_saved_as_they_are():
+    value, gradient = tg.value_and_grad(turned, backend="jax")(1.5, 1.0 + 1.0j)
+    expected = tg.value_and_grad(turned)(1.5, 1.0 + 1.0j)
+    assert_allclose(value, expected[0], rtol=RTOL)
+    assert_allclose(gradient, expected[1], rtol=RTOL)

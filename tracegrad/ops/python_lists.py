@@ -14,7 +14,7 @@ from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, walk
 from codegen.rewrite import substituted
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import LIST, ArrayType, kind, weak
+from codegen.types import LIST, ZEROS, ArrayType, kind, weak
 from tracegrad.ops.batching_rules import Batch, moved
 from tracegrad.ops.elementwise.ufuncs import alias, where
 from tracegrad.ops.index_bounds import inside
@@ -89,8 +89,8 @@ unset = OpRecord(
 
 
 def _filling_text(attributes: Mapping[str, Any]) -> Spelling:
-    numbers = {"float": "0.0", "int": "0", "bool": "False"}
-    return spell("None" if attributes["shape"] else numbers.get(kind(attributes["dtype"]), "None"))
+    none = attributes["shape"] or kind(attributes["dtype"]) == "complex"
+    return spell("None" if none else repr(ZEROS[kind(attributes["dtype"])]))
 
 
 filling = replace(
@@ -336,7 +336,7 @@ most = OpRecord(
 def _room_text(attributes: Mapping[str, Any]) -> Spelling:
     if not attributes["weak"]:
         return spell("jnp.zeros(shape, dtype=dtype)")
-    return spell(f"jnp.full(shape, {(0 if kind(attributes['dtype']) == 'int' else 0.0)!r})")
+    return spell(f"jnp.full(shape, {ZEROS[kind(attributes['dtype'])]!r})")
 
 
 room = OpRecord(
