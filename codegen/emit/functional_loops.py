@@ -45,7 +45,7 @@ from codegen.ir import (
 from codegen.loop_ownership import turns_of
 from codegen.passes.fuse import Tiled
 from codegen.spelling import PRODUCT, SUM, Fragment
-from codegen.types import ZEROS, kind
+from codegen.types import ZEROS, is_inexact, kind
 
 AROUND = """
 
@@ -143,6 +143,15 @@ class FunctionalEmitter(FunctionEmitter):
         shown = shown if shown.isidentifier() else f"({shown})"
         most = reduce("jnp.maximum({}, {})".format, self.counts) if self.counts else "0"
         return f"{shown}, {most}"
+
+    def _call(self, call: Call) -> None:
+        value = call.results[0]
+        if Trait.UNSET not in call.op.traits or value in self.returned:
+            super()._call(call)
+            return
+        # An arm is traced whether a path leads there or not: what it computes has its types.
+        nan = is_inexact(value.type.dtype) and not value.type.weak
+        self.shown[value] = Shown(Fragment(self._nothing(value, nan)), frozenset(), True)
 
     # -- where paths end --------------------------------------------------------------------------
 
@@ -489,12 +498,14 @@ class FunctionalEmitter(FunctionEmitter):
             found.pop(loop.counter.index, None)
         return list(found)
 
-    def _nothing(self, value: Value) -> str:
+    def _nothing(self, value: Value, nan: bool = False) -> str:
         """A value of this type that nobody reads."""
         type_ = value.type
         if type_.weak:
             return literal(ZEROS[kind(type_.dtype)], self.target).text
         shape, dtype = self._attribute(type_.shape)[0], self._attribute(type_.dtype)[0]
+        if nan:
+            return f"jnp.full({shape.text}, jnp.nan, dtype={dtype.text})"
         return f"jnp.zeros({shape.text}, dtype={dtype.text})"
 
     def _of_kind(self, parameter: Value, argument: Value, shown: Shown) -> Fragment:

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 import toy
 
-from codegen import CodegenError, Join, VerifyError, emit, load, optimize, verify
+from codegen import (
+    CodegenError,
+    Join,
+    Op,
+    Trait,
+    VerifyError,
+    emit,
+    load,
+    optimize,
+    parse,
+    spell,
+    verify,
+)
 from codegen.ir import Block, Call, ends, walk
 from codegen.keys import graph_key
 from codegen.passes.dce import dce
@@ -349,3 +361,27 @@ def test_what_stands_behind_an_if_in_an_arm_is_no_arm(name):
             given = [sign * np.array([0.3, 0.7]), other * np.array([1.1, 0.8])]
             (expected,) = toy.run(graph, given, {"np": np})
             assert np.array_equal(run(graph, *given), expected)
+
+
+NEVER_TAKEN = """
+    graph f(x: float32[n0], c: bool[]) {
+      branch %c bool
+        case True
+          %a = exp(%x)
+          return %a
+        case False
+          %none = unset(%x)
+          %b = sin(%none)
+          return %b
+    }
+"""
+
+
+def test_what_is_unset_has_a_type_in_jax():
+    """An arm is traced there, whether or not a path leads to it."""
+    unset = Op("unset", ("x",), toy.same, {"jax": spell("None")}, traits=frozenset({Trait.UNSET}))
+    graph = verify(parse(dedent(NEVER_TAKEN).strip(), {**toy.OPS, "unset": unset}))
+    f = load(emit(graph, "jax").text, "f")
+    x = np.ones(3, np.float32)
+    assert np.allclose(f(x, np.True_)[0][0], np.exp(x))
+    assert np.isnan(f(x, np.False_)[0][0]).all()
