@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from types import FrameType
+from typing import Self
 
 from numpy import exceptions
 from numpy.linalg import LinAlgError
@@ -18,6 +19,18 @@ from tracegrad.runtime.thread_state import STATE
 
 class TracegradError(Exception):
     """The root of all errors that tracegrad raises on purpose."""
+
+    refuses: bool = True
+    """Whether NumPy would go on where it is raised: see `user_code.caught_refusals`."""
+
+    def __init_subclass__(cls, refuses: bool = False) -> None:
+        super().__init_subclass__()
+        cls.refuses = refuses
+
+    def as_refusal(self, refuses: bool = True) -> Self:
+        """The same, of what is otherwise than the class says: NumPy does it, or does not."""
+        self.refuses = refuses
+        return self
 
 
 class ShapeError(TracegradError, ValueError):
@@ -44,7 +57,7 @@ class ScalarError(ShapeError, TypeError):
     """An array of several elements where Python needs a number; a ``TypeError``, as in NumPy."""
 
 
-class MemoryAccessError(TracegradError, AttributeError):
+class MemoryAccessError(TracegradError, AttributeError, refuses=True):
     """The address, flags or base of memory that tracegrad manages itself was asked for."""
 
 
@@ -63,11 +76,15 @@ class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):
     """
 
 
-class NotDifferentiableError(TracegradError, TypeError, NotImplementedError):
+class NotDifferentiableError(TracegradError, TypeError, NotImplementedError, refuses=True):
     """An operation has no derivative; a ``NotImplementedError``, as in HIPS autograd."""
 
 
-class GradientError(TracegradError, RuntimeError):
+class GradientError(TracegradError, RuntimeError, refuses=True):
+    """A gradient that would be lost, or be another value's, by what the function does."""
+
+
+class BackwardError(GradientError):
     """A backward that cannot run: no graph, a second backward, or a value that has changed.
 
     Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
@@ -84,7 +101,7 @@ class ReadOnlyError(GradientError, ValueError):
     """A write to read-only memory; a ``ValueError``, as in NumPy."""
 
 
-class LostGradientError(GradientError):
+class LostGradientError(GradientError, refuses=True):
     """The result contains a Python number that was read from a differentiated value."""
 
 
@@ -104,7 +121,7 @@ class FiniteError(TracegradError, FloatingPointError):
     index: tuple[int, ...] = ()
 
 
-class TraceError(TracegradError, RuntimeError):
+class TraceError(TracegradError, RuntimeError, refuses=True):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 
 
@@ -131,7 +148,7 @@ class SlowCompileWarning(UserWarning):
     """Tracing and compiling a call took long; the message says why and what to write instead."""
 
 
-class ConversionError(TracegradError, TypeError):
+class ConversionError(TracegradError, TypeError, refuses=True):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 
 

@@ -3,12 +3,19 @@
 # Made by tests/type_stubs.py from the library as it runs.
 
 from types import FrameType
+from typing import Self
 
 from numpy.exceptions import AxisError as _AxisError
 from numpy.linalg import LinAlgError
 
 class TracegradError(Exception):
     """The root of all errors that tracegrad raises on purpose."""
+
+    refuses: bool
+    @classmethod
+    def __init_subclass__(cls, refuses: bool = False) -> None: ...
+    def as_refusal(self, refuses: bool = True) -> Self:
+        """The same, of what is otherwise than the class says: NumPy does it, or does not."""
 
 class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
@@ -23,16 +30,7 @@ class ExportError(TracegradError, ValueError):
     """What a program needs cannot be written into a file; the message names it."""
 
 class GradientError(TracegradError, RuntimeError):
-    """A backward that cannot run: no graph, a second backward, or a value that has changed.
-
-    Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
-    those of the forward.
-    """
-
-    variable: str | None
-    file: str
-    line: int
-    text: str
+    """A gradient that would be lost, or be another value's, by what the function does."""
 
 class MemoryAccessError(TracegradError, AttributeError):
     """The address, flags or base of memory that tracegrad manages itself was asked for."""
@@ -58,6 +56,18 @@ class SlowCompileWarning(UserWarning):
 
 class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
+
+class BackwardError(GradientError):
+    """A backward that cannot run: no graph, a second backward, or a value that has changed.
+
+    Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
+    those of the forward.
+    """
+
+    variable: str | None
+    file: str
+    line: int
+    text: str
 
 class FiniteError(TracegradError, FloatingPointError):
     """A compiled call gave nan or inf; the message names the first statement that did.

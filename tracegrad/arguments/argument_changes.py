@@ -75,7 +75,7 @@ def refuse_overlap(text: str) -> None:
     raise ArgumentError(
         f"the function writes to {text}, which shares memory with another array that it reads: "
         f"pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
-    )
+    ).as_refusal()
 
 
 def in_c_order(array: Any, axes: int) -> bool:
@@ -189,7 +189,7 @@ class Borrowed:
                     raise ArgumentError(
                         f"the function changes a {type(given).__name__} that stands at two places "
                         "among the arguments, each with a gradient of its own: pass a copy at one"
-                    )
+                    ).as_refusal()
                 _replace(given, now, partial(self._shown, shown))
 
     def settle_raised(self) -> None:
@@ -242,7 +242,7 @@ def _replace(container: Any, content: Any, plain: Callable[[Any], Any]) -> None:
         raise ArgumentError(
             f"the function changes what its argument of type {type(container).__name__} holds, "
             "which is made anew for every call: return the new one instead"
-        )
+        ).as_refusal()
     else:
         for name, value in content.items():
             if getattr(container, name, _ABSENT) is not plain(value):

@@ -105,7 +105,7 @@ def grad(
 
     Raises
     ------
-    tg.errors.GradientError
+    tg.errors.BackwardError
         An input or no output requires grad, an input is unused, or the graph was freed.
 
     Examples

@@ -43,7 +43,7 @@ class detect_anomaly:
 
     Raises
     ------
-    tg.errors.GradientError
+    tg.errors.BackwardError
         On leaving an op's derivative rule with nan in its result.
     tg.errors.FiniteError
         Where a compiled function gives nan or inf.
@@ -56,7 +56,7 @@ class detect_anomaly:
     >>> with np.errstate(invalid="ignore"), tg.autograd.detect_anomaly():
     ...     try:
     ...         tg.sqrt(x).sum().backward()
-    ...     except tg.errors.GradientError as error:
+    ...     except tg.errors.BackwardError as error:
     ...         print(str(error).splitlines()[0])
     Function 'SqrtBackward0' returned nan values in its 0th output
     """

@@ -21,7 +21,7 @@ import numpy as np
 from codegen.emit.formatting import formatted
 from tracegrad.autograd import compiled_backward
 from tracegrad.differentiation.reverse_mode import Pending, Step, pullback, settled
-from tracegrad.errors import GradientError, NonScalarError, ShapeError
+from tracegrad.errors import BackwardError, NonScalarError, ShapeError
 from tracegrad.ops.elementwise.ufuncs import conj
 from tracegrad.ops.repeated_cotangents import written_out
 from tracegrad.ops.shape.indexing import Scattered
@@ -65,8 +65,8 @@ def node_of(parent: Any) -> Node | None:
     return parent.node if type(parent) is Output else None
 
 
-def freed_before() -> GradientError:
-    return GradientError(
+def freed_before() -> BackwardError:
+    return BackwardError(
         "cannot backward through the graph a second time: the first backward freed it; "
         "there, keep it with retain_graph=True"
     )
@@ -342,7 +342,7 @@ class Watchers:
             if replaced is not None:
                 shown = replaced if isinstance(replaced, Tensor) else wrap(np.asarray(replaced))
                 if shape_of(shown) != shape_of(value):
-                    raise GradientError(
+                    raise BackwardError(
                         f"the hook {hook_name(hook)} returned a gradient of shape "
                         f"{np.shape(shown._array)} for one of shape "
                         f"{np.shape(getattr(value, '_array', value))}"
@@ -426,7 +426,7 @@ def _explained(node: Node, pending: Pending, compute: Any) -> tuple[Any, ...]:
                 branches = (array, 0.0) if keep else (0.0, array)
                 array = np.where(_array_of(condition), *branches)
         if np.isnan(np.sum(array)):
-            failed = GradientError(
+            failed = BackwardError(
                 f"Function '{node.name()}' returned nan values in its {index}th output{at}"
             )
             if where is not None:
@@ -505,7 +505,7 @@ def backward(
     ask_mode()
     node = tensor._node
     if node is None:
-        raise GradientError(
+        raise BackwardError(
             "this Tensor does not require grad and does not have a grad_fn: no input of its "
             "computation requires grad (tg.tensor(..., requires_grad=True)), or it was computed "
             "under no_grad"
@@ -597,15 +597,15 @@ def backward_source(tensor: Tensor) -> str:
     """
     try:
         nodes = gather([tensor])
-    except GradientError as error:
-        raise GradientError(
+    except BackwardError as error:
+        raise BackwardError(
             "tg.backward_source has nothing to show: backward() has freed the graph. Ask before "
             "backward(), or call backward(retain_graph=True)"
         ) from error
     steps, tape = steps_of(nodes), Tape(nodes)
     for node in nodes:
         if node.op.opaque:
-            raise GradientError(
+            raise BackwardError(
                 f"this backward calls your own Python ({node.name()}), so it is not compiled but "
                 "runs step by step; functions made by tg.grad have it as a call in their source"
             )

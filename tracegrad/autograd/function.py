@@ -22,7 +22,7 @@ from tracegrad.autograd.function_halves import (
 )
 from tracegrad.autograd.function_tracing import apply_traced
 from tracegrad.autograd.python_call import boxed, copied, one_or_all
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, BackwardError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import PythonOp, python_op
 from tracegrad.runtime.thread_state import STATE
@@ -112,7 +112,7 @@ class Function:
 
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__
-        raise GradientError(
+        raise BackwardError(
             f"{name} is called as an instance, the spelling of PyTorch before 0.4: make forward "
             f"and backward static methods with a first argument ctx, and call {name}.apply(...)"
         )
@@ -148,7 +148,7 @@ class _Once(Function):
 
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: Any) -> Any:
-        raise GradientError(
+        raise BackwardError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
 

@@ -17,7 +17,7 @@ from tracegrad.autograd.context import (
 )
 from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.python_call import boxed
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, BackwardError, GradientError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF, Node, Output, Shape
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -79,7 +79,7 @@ def _checked(cls: type[Any], ctx: FunctionCtx, returned: Any) -> list[Tensor | N
     while len(grads) > expected and grads[-1] is None:
         grads.pop()
     if len(grads) != expected:
-        raise GradientError(
+        raise BackwardError(
             f"function {name} returned an incorrect number of gradients (expected {expected}, got "
             f"{len(grads)}): backward returns one for each argument of forward, None for those "
             "that have none"
@@ -88,7 +88,7 @@ def _checked(cls: type[Any], ctx: FunctionCtx, returned: Any) -> list[Tensor | N
     for i, (grad, argument) in enumerate(zip(grads, ctx._inputs, strict=True)):
         if argument is None:
             if grad is not None:
-                raise GradientError(
+                raise BackwardError(
                     f"function {name} returned a gradient different from None at position {i}, but "
                     "that argument of forward is not a Tensor"
                 )
@@ -109,14 +109,14 @@ def _fitting(name: str, i: int, grad: Any, argument: Shape) -> Tensor | None:
     elif hasattr(grad, "dtype"):
         tensor = boxed(grad)
     else:
-        raise GradientError(
+        raise BackwardError(
             f"function {name} returned {type(grad).__name__} at index {i}: expected a Tensor or "
             "None"
         )
     if tensor is not None:
         shape, wanted = np.shape(tensor._array), tuple(argument.shape)
         if not sums_to(shape, wanted):
-            raise GradientError(
+            raise BackwardError(
                 f"function {name} returned an invalid gradient at index {i}: got shape {shape} but "
                 f"expected a shape compatible with {wanted}"
             )
@@ -141,7 +141,7 @@ def dirty_outputs(
     for x in ctx._dirty:
         i, k = index_of(x, given), index_of(x, outputs)
         if i is None or k is None:
-            raise GradientError(
+            raise BackwardError(
                 f"{cls.__name__}.forward marked a Tensor as dirty that is "
                 f"{'not an argument' if i is None else 'an argument but not returned'}"
             )

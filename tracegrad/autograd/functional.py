@@ -13,7 +13,7 @@ from typing import Any
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian as jacobian_of
 from tracegrad.autograd.tape_tangents import pushed_forward, tangent_like
-from tracegrad.errors import ArgumentError, GradientError, NonScalarError
+from tracegrad.errors import ArgumentError, BackwardError, NonScalarError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE, call
@@ -56,7 +56,7 @@ def grad(
 
     Raises
     ------
-    tg.errors.GradientError
+    tg.errors.BackwardError
         An input or no output requires grad, an input is unused, or the graph was freed.
 
     Examples
@@ -71,10 +71,10 @@ def grad(
     results, cts = _outputs(outputs, grad_outputs)
     wanted = _tensors("inputs", inputs)
     if not wanted:
-        raise GradientError("grad requires non-empty inputs")
+        raise BackwardError("grad requires non-empty inputs")
     for i, tensor in enumerate(wanted):
         if not tensor.requires_grad:
-            raise GradientError(
+            raise BackwardError(
                 f"one of the differentiated Tensors does not require grad: inputs[{i}] of shape "
                 f"{tensor.shape}; create it with requires_grad=True before the outputs are computed"
             )
@@ -90,7 +90,7 @@ def grad(
         elif materialize_grads:
             value = wrap(zeros_of(tensor.detach()._array))
         elif not unused:
-            raise GradientError(
+            raise BackwardError(
                 "one of the differentiated Tensors appears to not have been used in the graph: "
                 f"inputs[{i}] of shape {tensor.shape}; set allow_unused=True if this is wanted"
             )
@@ -135,10 +135,10 @@ def backward(
     else:
         targets = _tensors("inputs", inputs)
         if not targets:
-            raise GradientError("inputs of backward() cannot be empty")
+            raise BackwardError("inputs of backward() cannot be empty")
         for i, tensor in enumerate(targets):
             if not tensor.requires_grad:
-                raise GradientError(f"inputs[{i}] of backward() does not require grad")
+                raise BackwardError(f"inputs[{i}] of backward() does not require grad")
     engine.refuse_gradients(targets)
     found = _run(results, cts, targets, retain_graph, create_graph)
     for tensor in dict.fromkeys(targets):
@@ -163,11 +163,11 @@ def _outputs(outputs: Tensors, cotangents: Any) -> tuple[list[Tensor], list[Any]
     elif isinstance(cotangents, Tensor) or not isinstance(cotangents, Sequence):
         cotangents = [cotangents]
     if len(cotangents) != len(several):
-        raise GradientError(f"got {len(several)} tensors and {len(cotangents)} gradients of them")
+        raise BackwardError(f"got {len(several)} tensors and {len(cotangents)} gradients of them")
     pairs = [(t, ct) for t, ct in zip(several, cotangents, strict=True) if t.requires_grad]
     if len(pairs) < len(several):
         i = next(i for i, t in enumerate(several) if not t.requires_grad)
-        raise GradientError(
+        raise BackwardError(
             f"element {i} of tensors does not require grad and does not have a grad_fn: no input "
             "of its computation requires grad, or it was computed under no_grad"
         )
@@ -395,7 +395,7 @@ class _Run:
                     f"output {i} of the function has dtype {y.dtype}: no derivative"
                 )
             if strict and not y.requires_grad:
-                raise GradientError(f"output {i} of the function does not depend on the inputs")
+                raise BackwardError(f"output {i} of the function does not depend on the inputs")
 
     def _input(self, x: Tensor) -> Tensor:
         if x.dtype.kind not in FLOATING:
@@ -448,7 +448,7 @@ class _Run:
         for i, x in enumerate(self.inputs):
             ct = found.get(engine.key_of(x))
             if ct is None and self.strict:
-                raise GradientError(f"the outputs do not depend on input {i}")
+                raise BackwardError(f"the outputs do not depend on input {i}")
             ct = zeros_of(x.detach()) if ct is None else ct
             cotangents.append(engine.conjugate(ct if isinstance(ct, Tensor) else wrap(ct)))
         return cotangents

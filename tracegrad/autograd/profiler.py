@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, BackwardError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.tape import Node, node_name
@@ -354,7 +354,7 @@ class profile:
         if not self.enabled:
             return self
         if self._events is not None:
-            raise GradientError("a profile records once: make another one")
+            raise BackwardError("a profile records once: make another one")
         self._events = EventList((), self.record_shapes, self.profile_memory)
         _ACTIVE.profiles.append(self)
         self._before = STATE.update(observer=_observe)
@@ -370,7 +370,7 @@ class profile:
     def function_events(self) -> EventList:
         """Every event, in the order in which they began."""
         if self._events is None:
-            raise GradientError("the profile has not run: use it as a context")
+            raise BackwardError("the profile has not run: use it as a context")
         return self._events
 
     def begin(self, name: str, shapes: tuple[Any, ...]) -> FunctionEvent:

@@ -17,7 +17,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType, is_inexact
 from tracegrad.autograd import engine
-from tracegrad.errors import GradientError
+from tracegrad.errors import BackwardError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.shape.creation import zeros_of
@@ -197,7 +197,7 @@ def call_hook(hook: Callable[[Tensor], Any], ct: Tensor) -> Tensor:
         return ct
     result: Tensor = replaced if isinstance(replaced, Tensor) else boxed(np.asarray(replaced))
     if np.shape(result._array) != np.shape(ct._array):
-        raise GradientError(
+        raise BackwardError(
             f"the hook {hooks.hook_name(hook)} returned a gradient of shape "
             f"{np.shape(result._array)} for one of shape {np.shape(ct._array)}"
         )

@@ -33,7 +33,7 @@ from tracegrad.compiled.version import Version, memory
 from tracegrad.differentiation.joins import Apart, backwards_apart
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
-from tracegrad.errors import FiniteError, GradientError
+from tracegrad.errors import BackwardError, FiniteError
 from tracegrad.execution.graph_interpreter import concrete, lengths, lengths_of, read
 from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
@@ -222,7 +222,7 @@ class Way:
 
     def _refuse_changed(self) -> None:
         at = label(capture())
-        raise GradientError(
+        raise BackwardError(
             "one of the variables needed for gradient computation has been modified by an "
             f"inplace operation: an argument of {self.path.name}, or an array that it "
             "reads, was changed before its gradient was recorded (create_graph)\n"

@@ -37,6 +37,7 @@ from tracegrad.tracing.outputs import (
     tangent_leaves,
     vectors_in,
 )
+from tracegrad.user_code.caught_refusals import raise_caught
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
@@ -103,7 +104,7 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
     boxed = [borrowed.box(value, boxed_leaf) for value in values]
     before = STATE.update(standing=not _holds_tensors(values))
     try:
-        result = call(boxed)
+        result = raise_caught(call, boxed)
     except BaseException:
         borrowed.settle_raised()
         raise

@@ -291,7 +291,8 @@ def _(m, args, kwargs):
         return args[2]
     try:
         return load_attribute(m, args[0], args[1])
-    except AttributeError:
+    except AttributeError as error:
+        m.world.handles(error)
         return args[2]
 
 
@@ -303,8 +304,8 @@ def _(m, args, kwargs):
         return False
     try:
         load_attribute(m, args[0], args[1])
-    except AttributeError:
-        return False
+    except AttributeError as error:
+        return m.world.withholds(error)
     return True
 
 

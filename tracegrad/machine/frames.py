@@ -636,6 +636,7 @@ def unwind(m: Machine, f: Frame, error: Any, again: bool = False) -> int:
         m.unwound = error
         target = RERAISE
     else:
+        m.world.handles(error)
         m.unwound = None
         target = handler.target
         s = f.stack

@@ -344,13 +344,17 @@ def _(t, arg, n):
 @maker("CHECK_EXC_MATCH")
 def _(t, arg, n):
     def op(f, s):
-        kinds = s.pop()
-        for kind in kinds if type(kinds) is tuple else (kinds,):
+        m, kinds = f.machine, s.pop()
+        every = kinds if type(kinds) is tuple else (kinds,)
+        for kind in every:
             if not (is_a(kind, type) and subclasses(BaseException, kind)):
                 raise TypeError(
                     "catching classes that do not inherit from BaseException is not allowed"
                 )
-        s.append(f.machine.native(matches, s[-1], kinds))
+        found = m.native(matches, s[-1], kinds)
+        if found:
+            m.world.catches(s[-1], every)
+        s.append(found)
         return n
 
     return op

@@ -8,7 +8,7 @@ answers as CPython does; another may watch, record, or refuse.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CellType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
@@ -131,6 +131,18 @@ class World:
 
     def delete_own_attribute(self, x: Any, name: str) -> None:
         delete_plainly(x, name)
+
+    # -- exceptions -------------------------------------------------------------------------
+
+    def handles(self, error: BaseException) -> None:
+        """An exception goes to a handler (``except``, ``finally``, ``with``)."""
+
+    def catches(self, error: BaseException, kinds: Sequence[type]) -> None:
+        """An ``except kinds`` catches an exception."""
+
+    def withholds(self, error: AttributeError) -> bool:
+        """Whether an object has an attribute, of which reading it raises this."""
+        return False
 
     # -- functions --------------------------------------------------------------------------
 

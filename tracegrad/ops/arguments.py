@@ -60,4 +60,6 @@ def stacked(data: Any) -> Any:
 def refuse_out(name: str, out: Any) -> None:
     """Raises when ``out=`` is given: a result is a new value, which is what has a gradient."""
     if out is not None:
-        raise ArgumentError(f"{name}: out= cannot be written through a gradient; use the result")
+        raise ArgumentError(
+            f"{name}: out= cannot be written through a gradient; use the result"
+        ).as_refusal()

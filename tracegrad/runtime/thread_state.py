@@ -50,6 +50,7 @@ class State(threading.local):
     machine: Any = None  # the tracegrad.machine.Machine that executes the user's functions
     # the tracegrad.user_code.lost_gradients.Watch of the differentiated function that runs
     watch: Any = None
+    refusals: list[Any] | None = None  # what that function has caught of `caught_refusals`
     own_leaves: dict[int, Any] | None = None
     """Leaves that the function which the machine executes has made, by id; None where none does."""
     losing: bool = False  # that function read a number that may come back

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from tracegrad.differentiation.reverse_mode import Step, pullback
-from tracegrad.errors import GradientError
+from tracegrad.errors import BackwardError
 from tracegrad.runtime.provided import Provided
 from tracegrad.tape.hooks import RemovableHandle, register_hook, register_node_hook
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, Shape, read_by_rule
@@ -106,7 +106,7 @@ class GradFn:
 
     def _kept(self) -> Node:
         if self._node.more is FREED:
-            raise GradientError(
+            raise BackwardError(
                 f"what {self.name()} saved was freed by a backward: to read it, or to go through "
                 "the graph a second time, pass retain_graph=True to the first"
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from tracegrad.errors import GradientError, TraceError
+from tracegrad.errors import BackwardError, GradientError, TraceError
 from tracegrad.tape.tape import FREED, Node, Output, parent_of
 
 _next_id = count().__next__
@@ -44,7 +44,7 @@ def extras_of(tensor: Any) -> dict[str, Any]:
     made = tensor._node
     node, index = (made.node, made.index) if type(made) is Output else (made, 0)
     if node.more is FREED:
-        raise GradientError("the graph of this Tensor was freed by its backward")
+        raise BackwardError("the graph of this Tensor was freed by its backward")
     if is_inner_result(tensor):
         raise inner_result("a hook, or retain_grad(), of")
     if node.more is None:
@@ -73,7 +73,7 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """`Tensor.register_hook`."""
     made = parent_of(tensor)
     if made is None:
-        raise GradientError("cannot register a hook on a Tensor that does not require grad")
+        raise BackwardError("cannot register a hook on a Tensor that does not require grad")
     if type(made) is type(tensor):  # a leaf
         if made._hooks is None:
             made._hooks = {}

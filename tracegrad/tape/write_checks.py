@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import GradientError
+from tracegrad.errors import BackwardError
 from tracegrad.runtime.own_references import OwnReference
 from tracegrad.tape import exported_memory
 from tracegrad.tape.foreign_arrays import Foreign, digest, memory_of, note_of
@@ -141,12 +141,12 @@ def damaged(nodes: Sequence[Node]) -> bool:
                 if _is_needed(node, position):
                     kept = _as_saved(array, node.stamp)
                     if kept is None:
-                        raise GradientError(_message(node, position, array, change))
+                        raise BackwardError(_message(node, position, array, change))
                     _put(node, position, kept)
         for array in _saved_by_user(node):
             change = _change(array, node.stamp, held)
             if change is not None:
-                raise GradientError(_message(node, None, array, change))
+                raise BackwardError(_message(node, None, array, change))
     several = [uses for uses in numbers.values() if not _are_equal(uses)]
     for uses in several:
         _keep_one_value(uses)
@@ -196,7 +196,7 @@ def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
         entries = [_written.get(id(memory_of(array))) for *_, array in needed]
         points = [entry.point for entry in entries if entry is not None and entry.point]
         change = _Change("changed", points[0] if points else None)
-        raise GradientError(_message(*needed[-1], change))
+        raise BackwardError(_message(*needed[-1], change))
     for node, position, _ in uses if needed else ():
         if not _is_needed(node, position):
             _put(node, position, needed[0][2])

@@ -58,7 +58,7 @@ def shared_array_for(data: Any, dtype: Any = None) -> Any:
 
 def _of_numbers(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "biufc":
-        raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
+        raise DTypeError(f"a Tensor holds numbers, not {array.dtype}").as_refusal()
     return array
 
 

@@ -20,11 +20,11 @@ from tracegrad.values.dispatch import ndim_of
 
 def refuse_recorded(tensor: Tensor) -> None:
     """Raises where a recorded write cannot go."""
+    if is_read_only(tensor):  # which NumPy refuses, too
+        raise read_only()
     base = base_of(tensor)
     if base._node is LEAF and STATE.grad_enabled:
         raise leaf_error(base, tensor)
-    if is_read_only(tensor):
-        raise read_only()
     if type(base._array) is Foreign:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
@@ -64,7 +64,7 @@ def refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
         raise ReadOnlyError(
             "a mask writes here what it reads from the same memory, and NumPy reads some of it "
             "after it was written: write x[mask] = value.copy()"
-        )
+        ).as_refusal()
 
 
 def is_read_only(tensor: Tensor) -> bool:

@@ -23,9 +23,9 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.errors import (
     ArgumentError,
+    BackwardError,
     ConversionError,
     DTypeError,
-    GradientError,
     ShapeError,
     SingularError,
     TracegradError,
@@ -412,7 +412,7 @@ class Tensor:
             return
         tell_of_setting(self, "requires_grad")
         if not self.is_leaf:
-            raise GradientError(
+            raise BackwardError(
                 "only leaves can be switched, and this Tensor was made by an op: use .detach() for "
                 "one without history"
             )
@@ -505,7 +505,7 @@ class Tensor:
     def retain_grad(self) -> None:
         """Keeps the gradient of a Tensor that an op made in its ``grad``."""
         if self._node is None:
-            raise GradientError("retain_grad: this Tensor does not require grad")
+            raise BackwardError("retain_grad: this Tensor does not require grad")
         if not self.is_leaf:
             extras_of(self)["retain"] = weakref.ref(self)
 

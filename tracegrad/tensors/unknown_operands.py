@@ -53,7 +53,7 @@ def compared(x: Any, other: Any, unequal: bool) -> Any:
         f"`{'!=' if unequal else '=='}` of {_named(of_numpy)} and {_named(kind)}: NumPy compares "
         f"each number with the object, as the class {kind.__name__} says, which no program does"
         + at_line(": look at the object's type first (`isinstance`), or compare with a number")
-    )
+    ).as_refusal()
 
 
 def computed(
@@ -80,7 +80,7 @@ def computed(
         else f"unsupported operand type(s) for {SYMBOLS[name]}: '{left}' and '{right}'"
     )
     write = ": write float(...) of it" if kind in (Decimal, Fraction) else ""
-    raise DTypeError(f"{what}: programs have no arrays of objects{at_line(write)}")
+    raise DTypeError(f"{what}: programs have no arrays of objects{at_line(write)}").as_refusal()
 
 
 ANSWERS = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}

@@ -257,7 +257,7 @@ class Trace:
         if array.dtype == BFLOAT16 and not self.static_lengths:
             raise ArgumentError(
                 'NumPy has no bfloat16: write backend="jax", or convert with .astype(np.float32)'
-            )
+            ).as_refusal()
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
     def capture(self, holder: Any, origin: Origin = NOWHERE) -> Value:

@@ -203,7 +203,7 @@ def solve_ivp(
         if value:
             raise ArgumentError(
                 f"solve_ivp takes no {name} where values are traced: ask for states by t_eval"
-            )
+            ).as_refusal()
     own = () if args is None else tuple(args)
     if callable(options.get("jac")) and own:
         jac = options["jac"]
@@ -247,7 +247,9 @@ def _vector(y0: Any) -> Any:
     sequence = isinstance(y0, list | tuple)
     start = _line_of(y0, "y0") if sequence or np.ndim(y0) else np.reshape(y0, (1,))
     if start.dtype.kind == "c":
-        raise ArgumentError("y0 is complex, where values are traced: integrate its two parts")
+        raise ArgumentError(
+            "y0 is complex, where values are traced: integrate its two parts"
+        ).as_refusal()
     return start * 1.0
 
 

@@ -52,7 +52,9 @@ def tuple_of(args: Any) -> tuple[Any, ...]:
 
 def untraced(name: str, option: str, instead: str) -> ArgumentError:
     """The error for an option of a solver that no program knows."""
-    return ArgumentError(f"{name} takes no {option} where values are traced: {instead}")
+    return ArgumentError(
+        f"{name} takes no {option} where values are traced: {instead}"
+    ).as_refusal()
 
 
 def number_of(x: Any) -> float:

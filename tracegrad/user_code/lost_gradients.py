@@ -24,6 +24,7 @@ from tracegrad.errors import LostGradientError
 from tracegrad.machine import ABSENT
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.bytecode import Syntax, position, statement, syntax
+from tracegrad.user_code.caught_refusals import raise_caught
 from tracegrad.user_code.lost_conversions import refuse_number
 from tracegrad.user_code.program_points import Point, capture, capture_run
 from tracegrad.user_code.solver_advice import INSTEAD
@@ -72,14 +73,14 @@ class Watch:
         self._reading: Reading | None = None  # in the operation that runs
 
     def run(self, call: Callable[..., Any], *args: Any) -> Any:
-        """What the function returns; raises `LostGradientError`."""
+        """What the function returns; raises `LostGradientError`, and refusals that it caught."""
         outer = self._outer = STATE.watch
         if outer is not None:  # what it differentiates may be lost in here
             self._numbers, self._wholes = outer._numbers, outer._wholes
             self._iterators, self._recorded = outer._iterators, outer._recorded
         STATE.watch = self
         try:
-            returned = call(*args)
+            returned = raise_caught(call, *args)
         finally:
             STATE.watch = outer
             if STATE.losing:

@@ -157,7 +157,9 @@ def _plain(x: Any, beside_arrays: bool) -> Any:
         return next(kind for kind in (int, float, complex) if isinstance(x, kind)).__pos__(x)
     found = np.asarray(x)[()]
     if not isinstance(found, np.generic):
-        raise DTypeError(f"{x!r} of class {type(x).__name__}: no dtype of NumPy's holds it")
+        raise DTypeError(
+            f"{x!r} of class {type(x).__name__}: no dtype of NumPy's holds it"
+        ).as_refusal()
     return found
 
 

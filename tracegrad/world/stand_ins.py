@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
@@ -19,6 +19,7 @@ from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tensors import numpy_words
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.caught_refusals import is_refusal, note_handler, note_match
 from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Keywords, Operands, received, swapped, written_by
@@ -55,6 +56,15 @@ class StandIns(machine.World):
             return False
         kind = x.__class__
         return kind is not Tensor and not hasattr(kind, name)
+
+    def handles(self, error: BaseException) -> None:
+        note_handler(error)
+
+    def catches(self, error: BaseException, kinds: Sequence[type]) -> None:
+        note_match(error, kinds)
+
+    def withholds(self, error: AttributeError) -> bool:
+        return is_refusal(error)
 
     def shows(
         self, operation: Any, operands: Operands, keywords: Mapping[str, Any], result: Any

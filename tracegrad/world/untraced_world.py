@@ -258,7 +258,7 @@ def _updated_as_in_jax() -> Exception:
     return MemoryAccessError(
         "x.at[i].set(v) of an array of NumPy's: write x = x.copy(); x[i] = v, and "
         f"np.add.at(x, i, v) for x.at[i].add(v){at_line()}"
-    )
+    ).as_refusal(False)
 
 
 def is_of_arrays(name: str) -> bool:

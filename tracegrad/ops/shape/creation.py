@@ -369,7 +369,9 @@ def dtype_name(dtype: Any) -> str:
     """The name of a dtype as users give it; raises for what arrays here cannot hold."""
     name = np.dtype(dtype).name
     if name not in DTYPES and not (name == BFLOAT16 and is_for_jax()):
-        raise DTypeError(f"arrays hold numbers of up to 64 bits a component or bool, not {name}")
+        raise DTypeError(
+            f"arrays hold numbers of up to 64 bits a component or bool, not {name}"
+        ).as_refusal()
     return name
 
 

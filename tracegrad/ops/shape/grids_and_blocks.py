@@ -519,7 +519,7 @@ def place(x: Any, mask: Any, vals: Any) -> None:
 def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Writes `v` into the Tensor `x` at these places, which number its elements in order."""
     if mode != "raise":
-        raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v")
+        raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v").as_refusal()
     places = as_array(ind)
     if ndim_of(v) and shape_of(v) != shape_of(places):
         if not _count(v):
@@ -541,7 +541,7 @@ def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
     if ndim_of(x) < 2:
         raise ShapeError("fill_diagonal: array must be at least 2-d")
     if wrap:
-        raise ArgumentError("fill_diagonal: wrap= is not taken: write x[i, j] = val")
+        raise ArgumentError("fill_diagonal: wrap= is not taken: write x[i, j] = val").as_refusal()
     lengths = [length_of(x, i) for i in range(ndim_of(x))]
     if len(lengths) > 2 and len(set(lengths)) > 1:
         raise ShapeError("fill_diagonal: All dimensions of input must be of equal length")

@@ -241,7 +241,7 @@ def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: boo
     if return_indices:
         raise ArgumentError(
             "intersect1d: return_indices= is not taken: write tg.nonzero(tg.isin(a, b))"
-        )
+        ).as_refusal()
     a, b = (ravel(as_array(x)) if assume_unique else unique(x) for x in (a, b))
     both = sort_along(concatenate([a, b]), axis=0)
     return _doubled(both)
