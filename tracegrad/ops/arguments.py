@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.record import TABLE
-from tracegrad.values.dispatch import HANDLERS
+from tracegrad.values.dispatch import HANDLERS, SEQUENCES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,21 +38,21 @@ def synonyms(function: F) -> F:
 
 def as_array(x: Any) -> Any:
     """The operand, an array where it is a list; Python numbers become arrays where ops need it."""
-    if not isinstance(x, list | tuple):
+    if not isinstance(x, SEQUENCES):
         return x
     return stacked(x) if holds_tensors(x) else np.asarray(x)
 
 
 def holds_tensors(data: Any) -> bool:
     """Whether there is a Tensor among nested lists (or a value of a graph under construction)."""
-    if isinstance(data, list | tuple):
+    if isinstance(data, SEQUENCES):
         return any(map(holds_tensors, data))
     return type(data) in HANDLERS
 
 
 def stacked(data: Any) -> Any:
     """Nested lists of Tensors and numbers as one array, through which gradients flow."""
-    if not isinstance(data, list | tuple):
+    if not isinstance(data, SEQUENCES):
         return data
     return TABLE["stack"](*map(stacked, data), axis=0)
 

@@ -16,7 +16,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for
 from tracegrad.tensors.devices import device_array_of
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.values.dispatch import HANDLERS, dtype_of, is_jax_array
+from tracegrad.values.dispatch import HANDLERS, SEQUENCES, dtype_of, is_jax_array
 
 DLPACK_CPU = 1
 """What `__dlpack_device__` calls the processor."""
@@ -78,7 +78,7 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     >>> x.grad
     tensor([2., 1.])
     """
-    if isinstance(data, list | tuple) and holds_tensors(data):
+    if isinstance(data, SEQUENCES) and holds_tensors(data):
         data = stacked(data)
     if type(data) in HANDLERS:
         if dtype is not None and dtype_name(dtype) != dtype_of(data):
@@ -93,7 +93,7 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
         return made if device is None else made.to(device=device)
     if isinstance(data, np.ma.MaskedArray):
         refuse_subclass(data, "the data")
-    own = copy or isinstance(data, list | tuple | complex | float | int)
+    own = copy or isinstance(data, (*SEQUENCES, complex, float, int))
     made = _noted(Tensor(np.asarray(data, dtype=dtype), copy=bool(own)), data)
     return made if device is None else made.to(device=device)
 

@@ -22,7 +22,7 @@ from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.tensors.devices import DeviceArray, DeviceError, class_in_numpy, is_number_here
 from tracegrad.tensors.tensor import Tensor, explained
 from tracegrad.tensors.unknown_operands import compared, computed
-from tracegrad.values.dispatch import FLOATING, Repeated, apply, dtype_of, is_jax_array
+from tracegrad.values.dispatch import FLOATING, SEQUENCES, Repeated, apply, dtype_of, is_jax_array
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
 """Operands that nobody can change afterwards; arrays go the general way, which copies them."""
@@ -191,7 +191,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
 
 def repeats(other: Any, like: Any) -> bool:
     """Whether ``other * like`` is a list: one repeated, as often as a number says, if it can."""
-    if not (isinstance(other, list | tuple) and is_array_to_function(like)):
+    if not (isinstance(other, SEQUENCES) and is_array_to_function(like)):
         return False
     return issubclass(class_in_numpy(like._array), int | float | complex | np.generic)
 
@@ -215,7 +215,7 @@ def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
         return NotImplemented if isinstance(other, TEXTS) else other
     if type(other) is range and is_array_to_function(like):
         return beside(list(other), like)
-    if not isinstance(other, list | tuple):
+    if not isinstance(other, SEQUENCES):
         return NotImplemented
     if multiplies and repeats(other, like):
         return NotImplemented  # Python asks the list

@@ -35,7 +35,7 @@ from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
 from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.user_code.program_points import at_line
-from tracegrad.values.dispatch import dtype_of, is_scalar, shape_of
+from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_scalar, shape_of
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     name = ufunc.__name__
     operands = [
-        np.asarray(x) if isinstance(x, list | tuple) and (i != 1 or method != "at") else x
+        np.asarray(x) if isinstance(x, SEQUENCES) and (i != 1 or method != "at") else x
         for i, x in enumerate(inputs)  # the second one of `at` is an index
     ]
     given = _spoken(kwargs)

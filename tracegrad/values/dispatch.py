@@ -10,6 +10,7 @@ operand whose class has one decides, but `Repeated` goes before all.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from codegen.sizes import Dim, Sizes
 from codegen.types import BFLOAT16, ArrayType, weak_of
 from tracegrad.errors import DTypeError
 
+SEQUENCES = (list, tuple, deque)
+"""Of whose items, nested too, NumPy makes an array."""
 Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
 """``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
 
@@ -148,7 +151,7 @@ def with_plain_numbers(operands: Sequence[Any]) -> Sequence[Any]:
     own = [is_number(x) and type(x) not in NUMBERS for x in operands]
     if not any(own) or any(map(is_jax_array, operands)):
         return operands
-    beside = any(isinstance(x, list | tuple) or not is_weak(x) for x in operands)
+    beside = any(isinstance(x, SEQUENCES) or not is_weak(x) for x in operands)
     return [_plain(x, beside) if found else x for x, found in zip(operands, own, strict=True)]
 
 

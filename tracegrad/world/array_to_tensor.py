@@ -43,7 +43,7 @@ from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_conversions import written_into_plain
-from tracegrad.values.dispatch import NUMERIC
+from tracegrad.values.dispatch import NUMERIC, SEQUENCES
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable, slots_of
 from tracegrad.world.lengths import Length
@@ -64,7 +64,7 @@ def holds_recorded(x: Any) -> bool:
     """Whether an object is a recorded Tensor, or a sequence or a slice that holds one."""
     if type(x) is slice:
         return is_recorded(x.start) or is_recorded(x.stop)
-    return is_recorded(x) or (type(x) in (list, tuple) and any(map(holds_recorded, x)))
+    return is_recorded(x) or (type(x) in SEQUENCES and any(map(holds_recorded, x)))
 
 
 def received(
@@ -83,7 +83,7 @@ def received(
         return operation, operands, keywords
     if operation is operator.setitem and type(operands[0]) is Tensor:
         value = operands[2]
-        if type(value) in (list, tuple) and holds_recorded(value):
+        if type(value) in SEQUENCES and holds_recorded(value):
             operands = (*operands[:2], asarray(value))
         return operation, operands, keywords
     rest = operands[1:]
@@ -106,7 +106,7 @@ def received(
             return operation, operands, keywords
     else:
         return operation, operands, keywords
-    if operation is operator.setitem and type(rest[1]) in (list, tuple):
+    if operation is operator.setitem and type(rest[1]) in SEQUENCES:
         rest = (rest[0], asarray(rest[1]))
     if isinstance(operation, MethodDescriptorType):
         return getattr(tensor, operation.__name__), rest, keywords

@@ -40,7 +40,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.traced_scipy.sparse import Sparse
-from tracegrad.values.dispatch import FLOATING, is_jax_array
+from tracegrad.values.dispatch import FLOATING, SEQUENCES, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
 from tracegrad.world.number_inputs import own as new
@@ -227,7 +227,7 @@ def holds_tensors(x: Any) -> bool:
     """Whether a nested sequence, or a sparse matrix, holds a Tensor."""
     if type(x) is Tensor or type(x) is Sparse:
         return True
-    return type(x) in (list, tuple) and any(map(holds_tensors, x))
+    return type(x) in SEQUENCES and any(map(holds_tensors, x))
 
 
 def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
@@ -609,7 +609,7 @@ def vectorized(callee: np.vectorize) -> Callable[..., Any]:
 
 def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of NumPy that makes an array of a sequence: of Tensors it gets theirs."""
-    nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
+    nested = [type(x) in SEQUENCES and holds_tensors(x) for x in operands]
     module = getattr(callee, "__module__", None) or "numpy"
     if not any(nested) or module.startswith("tracegrad"):
         return run_native(callee, operands, keywords)
@@ -623,13 +623,14 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     finally:
         if trace is not None:
             trace.keeps_numbers = False
-    made = [_joined_up(x) if n else x for x, n in zip(operands, nested, strict=True)]
-    return run_native(callee, tuple(made), keywords)
+    made = tuple([_joined_up(x) if n else x for x, n in zip(operands, nested, strict=True)])
+    own = instead(callee, made, keywords)
+    return own() if own is not None else run_native(callee, made, keywords)
 
 
 def _joined_up(data: Any) -> Any:
     """Nested lists with Tensors as one array; where that cannot be, their items as arrays."""
-    if type(data) not in (list, tuple) or not holds_tensors(data):
+    if type(data) not in SEQUENCES or not holds_tensors(data):
         return data
     if _shape(data) is None:
         return list(map(_joined_up, data))
@@ -641,7 +642,7 @@ def _joined_up(data: Any) -> Any:
 
 def _shape(data: Any) -> tuple[int, ...] | None:
     """The shape of the array that nested lists are now; None where they are none."""
-    if not isinstance(data, list | tuple):
+    if not isinstance(data, SEQUENCES):
         return np.shape(getattr(data, "_array", data))
     shapes = set(map(_shape, data))
     shape = shapes.pop() if shapes else ()

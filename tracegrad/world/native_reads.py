@@ -84,6 +84,10 @@ def _contents(world: World, x: Any, kind: type) -> Any:
     if not world.is_outside(x):
         if kind in (list, dict) and x:
             return _renewed(world, x)
+        if kind is deque:
+            items = [*x]
+            found = _renewed(world, items)
+            return x if found is items else deque(found, x.maxlen)
         return x
     if kind is np.ndarray:  # of objects or texts
         world.reads(x)

@@ -23,7 +23,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy.sparse import Sparse
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.user_code.program_points import at_line
-from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.dispatch import SEQUENCES, is_jax_array
 from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
@@ -270,7 +270,7 @@ _PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", 
 _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
 """Types of which C code that is known runs, or reads, what they hold."""
-_MAY_HOLD = frozenset({Tensor, Sparse, Key, list, tuple, FunctionType, partial})
+_MAY_HOLD = frozenset({Tensor, Sparse, Key, *SEQUENCES, FunctionType, partial})
 
 
 def pairs(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +32,7 @@ from tracegrad import config, machine
 from tracegrad.errors import ConversionError
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
+from tracegrad.values.dispatch import SEQUENCES
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
 from tracegrad.world.changed_containers import Changed
@@ -297,7 +298,7 @@ class World(Variables, Sequences, Classes):
 
     def packed(self, x: Any, new: bool) -> Any:
         """An operand that C code makes an array of: numbers from outside are one array input."""
-        if type(x) not in (list, tuple) or not self.is_outside(x) or self.trace is None:
+        if type(x) not in SEQUENCES or not self.is_outside(x) or self.trace is None:
             return x
         if self.has_changed(x):  # what it holds is not what calls find
             return x
@@ -721,7 +722,7 @@ class World(Variables, Sequences, Classes):
         if len(found) != 1 or id(holder) in self._in_tuples:
             return None
         in_list = found[0].read == ITEM and (
-            type(found[0].holder) is list or found[0].of is not None
+            type(found[0].holder) in (list, deque) or found[0].of is not None
         )
         named = found[0].read in (GLOBAL, ATTRIBUTE, CELL, PACKED)
         return found[0] if in_list or named else None

@@ -36,6 +36,7 @@ from tracegrad.runtime.provided import Provided
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import (
     HANDLERS,
+    SEQUENCES,
     Nothing,
     apply_in,
     dtype_of,
@@ -343,7 +344,7 @@ def beside(data: Any, like: Any) -> Any:
 
     Short ones are written into programs, so they are on every device.
     """
-    if not (isinstance(data, list | tuple) or is_number(data)):
+    if not (isinstance(data, SEQUENCES) or is_number(data)):
         return data
     if holds_tensors(data):
         return stacked(data)

@@ -28,6 +28,7 @@ from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import alias, astype
 from tracegrad.ops.elementwise.ufuncs import where as choose
 from tracegrad.ops.index_bounds import axes_used, inside, spans_in_turns, width
@@ -693,7 +694,7 @@ def _reversed(x: Any, items: tuple[Any, ...]) -> Any:
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
     """A copy of `x` with ``x[key]`` replaced by `value` (cast to the dtype of `x`)."""
-    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    value = as_array(value)
     if _is_mask(key) and ndim_of(value) == 0 and _static_lengths(x, key):
         chosen = choose(_over(key, x), value, x)  # a choice among elements needs no length
         return chosen if dtype_of(chosen) == dtype_of(x) else astype(chosen, dtype=dtype_of(x))
@@ -719,7 +720,7 @@ def index_set(x: Any, key: Any, value: Any) -> Any:
 
 def index_add(x: Any, key: Any, value: Any) -> Any:
     """`x` with `value` added at ``x[key]`` as a new array; a place named twice gets both values."""
-    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    value = as_array(value)
     arrays, at = normalize(x, key)
     return add_at(x, value, *arrays, **at)
 
@@ -780,7 +781,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     Where a branch is not taken it contributes exactly 0 to gradients, whatever stands there.
     """
     given = (condition, x, y)
-    condition, x, y = (np.asarray(v) if isinstance(v, list | tuple) else v for v in given)
+    condition, x, y = map(as_array, given)
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:

@@ -44,7 +44,7 @@ from tracegrad.ops.shape.reshaping import (
 )
 from tracegrad.ops.type_rules import sum_dtype
 from tracegrad.runtime.array_manners import behaves_as_array
-from tracegrad.values.dispatch import dtype_of, is_number, ndim_of, shape_of
+from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_number, ndim_of, shape_of
 
 # -- joining ------------------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ def split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
 
 def _are_places(given: Any) -> bool:
     """Whether these are the places to cut at, not a number of parts."""
-    return isinstance(given, list | tuple) or ndim_of(given) > 0
+    return isinstance(given, SEQUENCES) or ndim_of(given) > 0
 
 
 def _cut(x: Any, at: tuple[int, ...], axis: int) -> tuple[Any, ...]:

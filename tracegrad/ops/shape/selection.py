@@ -38,7 +38,7 @@ from tracegrad.ops.shape.reshaping import (
     ravel,
     sizes_of,
 )
-from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of, small_of
+from tracegrad.values.dispatch import SEQUENCES, dtype_of, ndim_of, shape_of, small_of
 
 # -- along an axis ------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
-    if isinstance(condition, list | tuple) and not holds_tensors(condition):
+    if isinstance(condition, SEQUENCES) and not holds_tensors(condition):
         chosen: Any = np.flatnonzero(condition)  # may be shorter than the axis
     else:
         chosen = not_equal(as_array(condition), 0)
