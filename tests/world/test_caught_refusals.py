@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from fractions import Fraction
 
 import numpy as np
@@ -277,6 +278,24 @@ def test_what_is_raised_without_transforms_too_is_caught(f, compiles, monkeypatc
         value, slope = gradient(X)
         assert value == f(X) == 21.0
         np.testing.assert_array_equal(slope, [3.0, 3.0])
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+@pytest.mark.parametrize("kind", [list, tuple, deque])
+@pytest.mark.parametrize("equal", [np.array_equal, np.array_equiv], ids=lambda f: f.__name__)
+def test_what_numpy_catches_itself(equal, kind, compiles, monkeypatch):
+    """It answered False: of lists of values that are differentiated it could make no array."""
+    monkeypatch.setattr(tg.config, "compile", compiles)
+
+    def f(x):
+        same = equal(kind([x[0], x[1]]), [x[0], 4.0])
+        return np.sum(x) * (3.0 if same else 5.0)
+
+    gradient = tg.value_and_grad(f)
+    for given in (X, X + 1.0, X):
+        value, slope = gradient(given)
+        assert value == f(given)
+        np.testing.assert_array_equal(slope, [value / np.sum(given)] * 2)
 
 
 @pytest.mark.parametrize("compiles", [True, False])
