@@ -389,33 +389,24 @@ class Ordered:
         self.machine, self.value = machine, value
 
     def __lt__(self, other: Any) -> bool:
-        return truth(self.machine, compare(self.machine, COMPARE["<"], self.value, other.value))
+        return truth(self.machine, compared(self.machine, COMPARE["<"], self.value, other.value))
 
 
 def sort_key(m, values: list, key: Any) -> Any:
     """A key function for C code under which values compare as the machine does."""
     if key is None:
-        if all(operators.comparison(m, m.type_of(x), "__lt__") is None for x in values):
+        by_c = all(operators.comparison(m, m.type_of(x), "__lt__") is None for x in values)
+        if by_c and not any(map(m.world.follows, values)):
             return None
         return lambda x: Ordered(m, x)
-    function = m.callback(key, looks=True)
+    function = m.callback(key)
     if function is key:
         return key
-
-    def own(x: Any) -> Any:
-        value = function(x)
-        return value if id(type(value)) in PLAIN else Ordered(m, value)
-
-    keys = []
-
-    def first(x: Any) -> Any:
-        keys.append(function(x))
-        return keys[-1]
-
-    for x in values:
-        first(x)
+    keys = [function(x) for x in values]
     ready = iter(keys)
-    if operators.all_plain(keys):
+    if operators.all_plain(keys) and not any(map(m.world.follows, keys)):
+        for x in keys:
+            m.to_c(x, looks=True)
         return lambda _: next(ready)
     return lambda _: Ordered(m, next(ready))
 

@@ -180,6 +180,10 @@ class World:
         """What a function that was called from outside has returned, as its caller gets it."""
         return value
 
+    def follows(self, x: Any) -> bool:
+        """Whether the world is to be asked where values of C code such as this are compared."""
+        return False
+
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
         return self.native(bool, x)

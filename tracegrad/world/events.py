@@ -152,6 +152,11 @@ class Told(Outcome):
         else:  # which is not to be done twice
             self.turn = self.machine.turn = None
 
+    def follows(self, x: Any) -> bool:
+        if type(x) is tuple:
+            return any(map(self.follows, x))
+        return self.numbers.found(x) is not None
+
     def decide(self, x: Any) -> bool:
         if type(x) is Length:
             return bool(x.look())

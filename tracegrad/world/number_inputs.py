@@ -68,6 +68,8 @@ _MOVING = frozenset(
     )
 )
 """Operations that hand on what a container holds, or count it."""
+_SORTING = frozenset(map(id, (sorted, list.sort)))
+"""Functions that hand on the items of a list, too, where they compare what a key gives of them."""
 _MOVING_METHODS = frozenset({
     *("append", "extend", "insert", "copy", "items", "values", "keys", "get", "pop", "popitem"),
     *("setdefault", "update", "clear", "reverse"),
@@ -253,14 +255,15 @@ class Numbers:
                 return value
         if operation is operator.setitem and isinstance(operands[0], Tensor | np.ndarray):
             return self._written(world, *operands)
-        if key in _KEEPING or key in _MOVING or (operation is iter and len(operands) == 1):
+        sorts = key in _SORTING and keywords.get("key") is not None
+        if key in _KEEPING or key in _MOVING or sorts or (operation is iter and len(operands) == 1):
             return tuple(operands)
         if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
             self.look(operands[1])
             return tuple(operands)
         arrays = key in ARITHMETIC and all(type(x) in _PLAIN or type(x) is Tensor for x in operands)
         compared = key in COMPARISONS and all(
-            type(x) in _PLAIN or type(x) is Tensor for x in operands
+            type(x) in _PLAIN or type(x) is Tensor or type(x) is tuple for x in operands
         )
         changed = key in IN_PLACE and type(operands[0]) is Tensor
         if arrays or compared or changed or takes(operation):

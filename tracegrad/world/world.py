@@ -735,7 +735,7 @@ class World(Variables, Sequences, Classes):
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
-        skipped, by_path = {id(guard) for guard in but}, self._known_by_path()
+        skipped, by_path = set(map(id, filter(self._is_read_again, but))), self._known_by_path()
         for guard in self.guards.values():
             if id(guard) not in skipped and not agrees(guard, guard.now(), by_path):
                 return guard
