@@ -50,6 +50,7 @@ class Trait(Enum):
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
     KEEPS_ORDER = "keeps_order"  # what it makes or shows of operands in C order is in C order
+    LIES_LIKE = "lies_like"  # its axes lie in memory as those of its last operand, if in C order
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
     RAISES = "raises"  # of Python's numbers, where the second operand is 0: not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read

@@ -2,7 +2,7 @@
 
 Where an array lies otherwise, its sums add in another order, so the order decides bits; what is
 made "like" another array lies as that does. Records say what their ops do (`Trait.C_ORDER`,
-`Trait.CONTIGUOUS`, `Trait.KEEPS_ORDER`); here it is followed through a graph.
+`Trait.CONTIGUOUS`, `Trait.KEEPS_ORDER`, `Trait.LIES_LIKE`); here it is followed through a graph.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def _is_dense(graph: Graph, call: Call, known: Ordered) -> bool:
         return operands[0] in known.dense
     if Trait.CONTIGUOUS in traits:
         return True
+    if Trait.LIES_LIKE in traits:
+        return known.holds(operands[-1])
     if Trait.TOTAL in traits:  # the axes that are left lie as they did
         return call.results[0].type.ndim <= 1 or operands[0] in known.dense
     if call.memory is Trait.VIEW:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import checks
 import numpy as np
 import pytest
 from numpy_cases import OPERANDS, calls, flat, function_of, used
@@ -168,3 +169,57 @@ def test_programs_of_one_op_lie_as_its_kernel_says(op: OpRecord) -> None:
                 if isinstance(array, np.ndarray) and array.ndim:
                     wanted = given_out(of_tensors, given)
                     assert strides(array) == strides(wanted), f"{layout}, {sample}"
+
+
+IN_PLACE = r"""
+v = np.sin(x).T; v /= x; return v
+v = np.zeros_like(x.T); v += x; return v
+v = np.linalg.inv(x).T; v *= x; return np.cos(v)
+v = np.sin(x).T; u = v[::-1]; u *= x; return u, v
+v = np.sin(x).T; u = v[1:]; u -= x[1:]; return u, v
+b = x * 1.5; v = b.T; v += x; return v, b
+v = x.copy(order="F"); v *= x.T; return v
+v = np.sin(x).T; v *= v; v *= x[0]; v **= 2; return v
+v = np.sin(x).astype(np.float32).T; v *= x; return v
+v = np.stack([x, x]).transpose(2, 0, 1); v *= np.ones(v.shape) * x[:, None]; return v
+v = np.stack([x, x]).transpose(1, 2, 0); v /= v.transpose(1, 0, 2); return v
+v = np.sin(x).T\nfor _ in range(9): v *= x\nreturn v
+v = np.sin(x).T\nfor i in range(len(x)): v += x * x[i]\nreturn v
+v = np.sin(x).T\nwhile v.sum() < 50.0: v += np.abs(x)\nreturn v
+v = np.sin(x).T\nif v.sum() > 0.0: v *= x\nelse: v /= x\nreturn v
+"""
+"""Programs that change a matrix whose other operand may lie in memory otherwise."""
+
+
+@pytest.mark.parametrize("text", IN_PLACE.strip().splitlines())
+def test_what_is_changed_in_place_keeps_its_memory_order(text: str) -> None:
+    body = text.replace("; ", "\n").replace("\\n", "\n").replace("\n", "\n    ")
+    f = checks.function_of(f"def f(x):\n    {body}\n")
+    summed = with_sums(f)
+    compiled, differentiated = tg.compile(summed), tg.compile(summed)
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=(13, 13))
+        for layout in LAYOUTS:
+            given = in_layout(x, layout)
+            expected, expected_sums = summed(given)
+            found, found_sums = compiled(given)
+            assert same_bits(found_sums, expected_sums), f"{layout}: another sum"
+            for array, of_numpy in zip(flat(found), flat(expected), strict=True):
+                assert strides(array) == strides(np.empty_like(of_numpy)), layout
+            for each in (summed, differentiated):
+                _, eager_sums = each(tg.tensor(given, requires_grad=True))
+                assert same_bits(arrays_of(eager_sums), expected_sums), f"{layout}: on Tensors"
+
+
+def test_programs_in_c_order_do_not_ask_where_what_is_changed_lies() -> None:
+    @tg.compile
+    def f(x: Any, y: Any) -> Any:
+        z = x * 2.0
+        for _ in range(5):
+            z *= y
+        z /= x.T
+        return z
+
+    f(np.ones((3, 3)), np.ones((3, 3)))
+    assert "with_axes_like" not in f.source()
+    assert "with_axes_like" in tg.compile(lambda x: f(x.T * 1.0, x)).source(np.ones((3, 3)))

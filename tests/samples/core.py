@@ -619,6 +619,12 @@ def _in_rows(draw: Draw) -> Iterator[Sample]:
         yield Sample((x,), {})
 
 
+@samples_of("in_place_of")
+def _in_place_of(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3, 4), draw(3, 4)), {})
+    yield Sample((draw(2, 3, 4), draw(2, 3, 4)), {})
+
+
 @samples_of("lying_like")
 def _lying_like(draw: Draw) -> Iterator[Sample]:
     yield Sample((draw(3, 4), draw(2, 3)), {})

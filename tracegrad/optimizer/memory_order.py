@@ -1,9 +1,10 @@
 """Makes arrays in C order where what they are made like is known to be in C order.
 
-``np.zeros_like(x)`` lies in memory as `x` does, and NumPy's functions that are composed of ops
-here give arrays in C order (`in_rows`), or in that of their operand (`lying_like`). Programs are
-made for arguments in C order, and test that where it decides something; then all of that is
-known, and costs nothing. A program for arguments in any order asks the arrays when it runs.
+``np.zeros_like(x)`` lies in memory as `x` does, and NumPy's functions that are composed of ops here
+give arrays in C order (`in_rows`), or in that of their operand (`lying_like`). What is written in
+place (``v *= x``) lies as its target does (`in_place_of`). Programs are made for arguments in C
+order, and test that where it decides something; then all of that is known, and costs nothing. A
+program for arguments in any order asks the arrays when it runs.
 
 Before::                                   After::
 
@@ -24,10 +25,10 @@ from codegen.ir import Call, Constant, Graph, Op, Value
 from codegen.memory_order import Ordered, ordered_values
 from codegen.rewrite import Rewriter, offered, sweep
 from tracegrad.ops.shape.creation import LIKE, bare
-from tracegrad.ops.shape.memory_order import in_rows, lying_like
+from tracegrad.ops.shape.memory_order import in_place_of, in_rows, lying_like
 
 PLAIN: Mapping[Op, Op] = {like: plain for plain, like in LIKE.items()}
-ASKING = frozenset({*PLAIN, in_rows, lying_like})
+ASKING = frozenset({*PLAIN, in_place_of, in_rows, lying_like})
 """The ops that ask how arrays lie in memory."""
 
 
@@ -84,7 +85,7 @@ def _is_answered(call: Call, order: Ordered) -> bool:
     """Whether the result is known to be in C order, but for a copy that this may take."""
     if call.op in PLAIN:
         return call.attribute("order") != "F" and order.holds(call.operands[0])
-    if call.op is lying_like:
+    if call.op in (in_place_of, lying_like):
         return order.holds(call.operands[1])
     return _lies_so(call.operands[0], order)
 

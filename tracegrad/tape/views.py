@@ -22,7 +22,7 @@ from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape.creation import arange_in
 from tracegrad.ops.shape.indexing import element, gather, getitem_basic, set_at
-from tracegrad.ops.shape.memory_order import in_rows, lying_like
+from tracegrad.ops.shape.memory_order import in_place_of, in_rows, lying_like
 from tracegrad.ops.shape.reshaping import reshape_to
 from tracegrad.ops.shape.sliding_windows import windows
 from tracegrad.runtime.thread_state import STATE
@@ -32,7 +32,7 @@ from tracegrad.values.dispatch import shape_of
 INDEXING = (getitem_basic, element, gather)
 REARRANGING = frozenset(
     TABLE[name] for name in ("expand_dims", "flip", "in_order", "reshape", "squeeze", "transpose")
-) | {in_rows, lying_like}
+) | {in_place_of, in_rows, lying_like}
 """Views that show every element once: their rule for cotangents is their inverse."""
 _REPEATING = (TABLE["broadcast_to"], windows)
 

@@ -42,6 +42,7 @@ from tracegrad.ops.shape.indexing import (
 )
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
+from tracegrad.ops.shape.memory_order import in_place_of
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import (
     behaves_as_array,
@@ -81,7 +82,7 @@ from tracegrad.tensors.refused_writes import (
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
 from tracegrad.tensors.zero_dimensional import note_element
-from tracegrad.values.dispatch import dtype_of, is_weak, shape_of
+from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
 
@@ -99,8 +100,15 @@ def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: A
     if add is not None and _adds_to_part(tensor, add, args[0]):
         return tensor
     result = _fitted(tensor, function(tensor, *args, **kwargs))
+    if STATE.trace is not None and any([_has_order(x, tensor) for x in (*args, *kwargs.values())]):
+        result = in_place_of(result, tensor)  # on the tape, `_renew` lays it out
     _succeed(tensor, result)
     return tensor
+
+
+def _has_order(other: Any, target: Tensor) -> bool:
+    """Whether it may decide how what is computed with a target lies in memory."""
+    return other is not target and ndim_of(other) > 1
 
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:

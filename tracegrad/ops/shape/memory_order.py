@@ -13,6 +13,7 @@ import numpy as np
 from codegen.ir import Call, Op, Trait, Value
 from codegen.types import ArrayType
 from tracegrad.ops import batching_rules
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape.creation import LIKE
 from tracegrad.ops.type_rules import same
@@ -41,13 +42,40 @@ lying_like: OpRecord = define(
     operands="x like",
     infer=_like,
     vjp=lambda ct, y, x, *_: (ct, None),
-    traits=(Trait.VIEW,),
+    traits=(Trait.VIEW, Trait.LIES_LIKE),
     batch=lambda batch: in_rows(batch.front(0)),
     doc="x in C order, or in that of Fortran where another array lies so and not in C order.",
 )
 
 
-ORDER_OF: Mapping[Op, int] = {lying_like: 1, **dict.fromkeys(LIKE.values(), 0)}
+def with_axes_like(x, like):
+    """An array whose axes lie in memory in the order of those of another one of its shape."""
+    out = np.empty_like(like, dtype=x.dtype)
+    if out.strides == x.strides:
+        return x
+    out[...] = x
+    return out
+
+
+in_place_of: OpRecord = define(
+    "in_place_of",
+    "with_axes_like(x, like)",
+    jax="x",
+    operands="x like",
+    infer=_like,
+    vjp=lambda ct, y, x, *_: (ct, None),
+    traits=(Trait.VIEW, Trait.LIES_LIKE),
+    needs=needs(numpy=(with_axes_like,)),
+    batch=lambda batch: batch.front(0),
+    doc="x in the memory order of the array that it was written into, in place.",
+)
+
+
+ORDER_OF: Mapping[Op, int] = {
+    lying_like: 1,
+    in_place_of: 1,
+    **dict.fromkeys(LIKE.values(), 0),
+}
 """The operand that an op asks for its shape and order alone: it reads no element of it."""
 
 
