@@ -31,7 +31,7 @@ from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import softmax as soft
 from tracegrad.ops.special_cotangents import Undefined
-from tracegrad.ops.type_rules import Operands, of_bfloat16
+from tracegrad.ops.type_rules import Operands, float_like, of_bfloat16
 from tracegrad.runtime.missing_names import missing_names_of
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
@@ -196,6 +196,14 @@ def _i1_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
 
 _i0: OpRecord = _special("i0", lambda ct, y, x: (ct * _i1(x),))
 _i1: OpRecord = _special("i1", _i1_vjp)
+_numpy_i0: OpRecord = _special(
+    "numpy_i0",
+    lambda ct, y, x: (ct * i1(x),),
+    text="np.i0(x)",
+    jax="jax.scipy.special.i0(x)",
+    infer=float_like,
+    needs={},
+)
 
 
 def _xlogy_vjp(ct: Any, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
@@ -289,6 +297,11 @@ def log_ndtr(x: Any) -> Any:
 def i0(x: Any) -> Any:
     """The modified Bessel function of order 0."""
     return _call(_i0, x)
+
+
+def numpy_i0(x: Any) -> Any:
+    """NumPy's ``np.i0``: another polynomial than SciPy's, so the last bits may differ."""
+    return _numpy_i0(as_inexact(x))
 
 
 def i1(x: Any) -> Any:

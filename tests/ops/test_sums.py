@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks import assert_same_bits
+from checks import assert_close, assert_same_bits
 
 import tracegrad as tg
 from tracegrad.ops.reductions.sums_and_extremes import mean_over, sum_along, sum_slices
@@ -112,3 +112,36 @@ def test_numbers_are_added_at_places_named_twice(shape, dtype) -> None:
     np.add.at(expected, (places[0], places[1] % 4), 1.0)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+OF_NUMPY = """
+np.sum(x, initial=3.0); np.sum(x, axis=0, initial=3.0); np.sum(x, axis=1, initial=x[0, 0])
+np.prod(x, initial=3.0); np.prod(x, axis=0, initial=3.0); np.prod(x, axis=1, initial=x[0, 0])
+np.sum(x, where=x > 0); np.sum(x, axis=1, where=x > 0); np.sum(x, axis=0, where=x[0] > 0)
+np.sum(x.T, where=x.T > 0); np.sum(x, where=x > 0, initial=2.0); np.prod(x, where=x > 0)
+np.prod(x, axis=0, where=x > 0, initial=2.0); np.mean(x, where=x > 0); np.var(x, where=x > 0)
+np.std(x, where=x > 0, ddof=1); np.mean(x, axis=1, where=x[:, :1] > -9.0); x.sum(initial=3.0)
+x.mean(where=x > 0); np.nansum(x, where=x > 0); np.nanmean(x, where=x > 0)
+np.nanvar(x, where=x > 0); np.add.reduce(x, axis=(0, 1), initial=1.0)
+np.logaddexp.reduce(x); np.logaddexp.reduce(x, axis=1); np.logaddexp.reduce(x, axis=None)
+np.logaddexp.reduce(x[:, 0]); np.logaddexp.reduce(x, axis=(0, 1), keepdims=True)
+np.add.reduceat(x[:, 0], [0, 2]); np.add.reduceat(x, [0, 2], axis=0)
+np.add.reduceat(x, [1, 3], axis=1); np.add.reduceat(x, [0, 3, 1], axis=0)
+np.logaddexp.reduceat(x, [0, 2]); np.i0(x); np.i0(x[0, 0])
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [c.strip() for c in OF_NUMPY.replace("\n", ";").split(";") if c.strip()]
+)
+def test_reductions_in_parts_have_the_bits_of_numpy(text: str) -> None:
+    f = eval(f"lambda x: {text}", {"np": np})
+    compiled, gradient = tg.compile(f), tg.grad(lambda x: np.sum(f(x) ** 2))
+    for seed, n in enumerate([5, 40, 131]):
+        x = np.random.default_rng(seed).normal(size=(n, 5))
+        expected = f(x)
+        for each in (compiled(x), f(tg.tensor(x)).numpy(), f(tg.tensor(x, requires_grad=True))):
+            assert_same_bits(np.asarray(getattr(each, "_array", each)), np.asarray(expected))
+        tensor = tg.tensor(x, requires_grad=True)
+        np.sum(f(tensor) ** 2).backward()
+        assert_close(gradient(x), tensor.grad.numpy(), 1e-12)

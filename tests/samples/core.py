@@ -37,7 +37,29 @@ def _places(draw: Draw) -> Iterator[Sample]:
 REFERENCES["places"] = lambda x, axis, size: np.nonzero(x)[axis]
 
 
-@samples_of("nanmax", "nanmin", "logsumexp")
+@samples_of("sum_where", "prod_where")
+def _reductions_of_chosen(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (), (0, 3), (2, 1, 3)):
+        yield Sample((x, draw.bools(*x.shape)), {"axis": axis, "keepdims": axis == 0})
+    yield Sample((draw(2, 3, 4), draw.bools(4)), {"axis": (0, 2), "keepdims": False})
+
+
+@samples_of("sum_from", "prod_from")
+def _reductions_from_a_number(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (), (0, 3)):
+        yield Sample((x, draw(), draw.bools(*x.shape)), {"axis": axis, "keepdims": axis == 0})
+
+
+for _name, _reduction in (("sum", np.sum), ("prod", np.prod)):
+    REFERENCES[f"{_name}_where"] = lambda x, where, _reduction=_reduction, **how: _reduction(
+        x, where=where, **how
+    )
+    REFERENCES[f"{_name}_from"] = lambda x, initial, where, _reduction=_reduction, **how: (
+        _reduction(x, initial=initial, where=where, **how)
+    )
+
+
+@samples_of("nanmax", "nanmin", "logsumexp", "logaddexp_reduce")
 def _reductions_of_something(draw: Draw) -> Iterator[Sample]:
     for x, axis in _axes(draw, (4, 3), (3,), (), (2, 1, 3)):
         for keepdims in (False, True):
@@ -105,7 +127,7 @@ def _exclusive(x: Any) -> Any:
     return np.stack([np.prod(np.delete(x, i, axis=0), axis=0) for i in range(len(x))] or [x[:0]])
 
 
-CLOSE["logsumexp"] = _log_sum_exp
+CLOSE["logsumexp"] = CLOSE["logaddexp_reduce"] = _log_sum_exp
 CLOSE["softmax"] = _soft
 CLOSE["log_softmax"] = lambda x, axis: np.log(_soft(x, axis))
 CLOSE["exclusive_prod"] = lambda x: _exclusive(x) if len(x) else x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import special
 
 from samples.sampling import ATTRIBUTES, NOT_IN_JAX, REFERENCES, TOGETHER
@@ -25,6 +26,7 @@ for _name in (
     "xlogy",
 ):
     REFERENCES[_name] = getattr(special, _name)
+REFERENCES["numpy_i0"] = np.i0
 for _name in ("erf", "erfc"):
     NOT_IN_JAX[_name, "complex128"] = "jax.scipy.special takes real numbers"
 

@@ -20,8 +20,8 @@ from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returne
 from tracegrad.ops.shape.indexing import element
 
 ARRAYS = frozenset({
-    *("copy", "full", "halve_where", "isin", "keep_where", "normal_cdf", "scatter", "tensordot"),
-    *("where", "zero_where"),
+    *("copy", "full", "halve_where", "isin", "keep_where", "normal_cdf", "numpy_i0", "scatter"),
+    *("tensordot", "where", "zero_where"),
 })  # fmt: skip
 """Ops whose results without axes are arrays."""
 AS_OPERAND = frozenset({"alias", "astype", "copy_in_order", "imag", "real", "stop_gradient"})

@@ -48,7 +48,8 @@ class Foreign(np.ndarray):
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any
     ) -> Any:
-        note(inputs)
+        note((*inputs, *kwargs.values()))
+        kwargs = {name: plain(value) for name, value in kwargs.items()}
         if out is not None:
             kwargs["out"] = tuple(map(plain, out))
         result = getattr(ufunc, method)(*map(plain, inputs), **kwargs)

@@ -632,8 +632,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 """PyTorch's names where they are not the op's name and ``_``."""
 
 APART = frozenset(
-    {"add", "alias", "copy", "imag", "positive", "power", "real", "relu", "sigmoid", "softplus"}
-    | {"stop_gradient", "strengthen", "subtract"}
+    {"add", "alias", "copy", "imag", "numpy_i0", "positive", "power", "real", "relu", "sigmoid"}
+    | {"softplus", "stop_gradient", "strengthen", "subtract"}
 )
 """Ops that are no in-place methods, or whose method does more than the op."""
 

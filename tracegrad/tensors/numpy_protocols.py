@@ -20,8 +20,10 @@ from tracegrad import special
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.elementwise.ufuncs import astype
+from tracegrad.ops.reductions.softmax import logaddexp_reduce
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
+from tracegrad.ops.shape.joining import segment_sums
 from tracegrad.ops.shape.reshaping import laid_out, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
 from tracegrad.tape.foreign_arrays import plain
@@ -39,16 +41,21 @@ from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_scalar, shape_of
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
-REDUCE = {
-    "add": "sum",
-    "logaddexp": "logsumexp",
-    "logical_and": "all",
-    "logical_or": "any",
-    "maximum": "max",
-    "minimum": "min",
-    "multiply": "prod",
+REDUCE: dict[str, Callable[..., Any]] = {
+    "add": array_functions.sum,
+    "logaddexp": logaddexp_reduce,
+    "logical_and": array_functions.all,
+    "logical_or": array_functions.any,
+    "maximum": array_functions.max,
+    "minimum": array_functions.min,
+    "multiply": array_functions.prod,
 }
-ACCUMULATE = {"add": "cumsum", "maximum": "cummax", "minimum": "cummin", "multiply": "cumprod"}
+ACCUMULATE: dict[str, Callable[..., Any]] = {
+    "add": array_functions.cumsum,
+    "maximum": array_functions.cummax,
+    "minimum": array_functions.cummin,
+    "multiply": array_functions.cumprod,
+}
 QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
@@ -252,15 +259,19 @@ def _ufunc_called(name: str) -> Callable[..., Any]:
 
 
 def _along_axis(
-    name: str, functions: Mapping[str, str], method: str, operands: list[Any], given: dict[str, Any]
+    name: str,
+    functions: Mapping[str, Callable[..., Any]],
+    method: str,
+    operands: list[Any],
+    given: dict[str, Any],
 ) -> Any:
-    function = getattr(array_functions, functions.get(name, ""), None)
-    if function is None:
+    if name not in functions:
         raise _no_counterpart(f"np.{name}.{method}")
     given.setdefault("axis", 0)
     x, *rest = operands
     names = ("axis", "dtype")
-    return _call(f"np.{name}.{method}", function, (x,), {**given, **dict(zip(names, rest))})
+    given |= dict(zip(names, rest))
+    return _call(f"np.{name}.{method}", functions[name], (x,), given)
 
 
 def _accumulated(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
@@ -278,17 +289,22 @@ def _accumulated(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
 def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:
     """``ufunc.reduceat``: of what lies between each place and the next, which are looked at."""
     x, places = operands
-    function, x = getattr(array_functions, REDUCE[name]), array_functions.asarray(x, dtype=dtype)
+    x = array_functions.asarray(x, dtype=dtype)
     axis = one_axis(axis, x.ndim)
     starts = [int(place) for place in places]
     if any(not 0 <= start < x.shape[axis] for start in starts):
         raise IndexError(f"np.{name}.reduceat: {starts} are no places on {x.shape[axis]} elements")
+    ends = [max(a + 1, b) for a, b in zip(starts, [*starts[1:], x.shape[axis]], strict=True)]
     before = (slice(None),) * axis
-    found = []
-    for start, stop in zip(starts, [*starts[1:], x.shape[axis]], strict=True):
-        end = stop if stop > start else start + 1
-        found.append(function(getitem(x, (*before, slice(start, end))), axis))
-    return array_functions.stack(found, axis)
+    if name == "add" and starts and ends[:-1] == starts[1:]:
+        x = getitem(x, (*before, slice(starts[0], None)))
+        lengths = tuple([end - start for start, end in zip(starts, ends, strict=True)])
+        return segment_sums(x, lengths=lengths, axis=axis)
+    parts = [getitem(x, (*before, slice(*ends))) for ends in zip(starts, ends, strict=True)]
+    if name == "add":
+        sums = [segment_sums(part, lengths=(part.shape[axis],), axis=axis) for part in parts]
+        return array_functions.concatenate(sums, axis)
+    return array_functions.stack([REDUCE[name](part, axis) for part in parts], axis)
 
 
 # -- functions ----------------------------------------------------------------------------------
@@ -411,7 +427,7 @@ def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
         if name == "sliding_window_view":
             return _sliding_window_view
         found = LOOKS.get(name) or getattr(array_functions, name, None)
-        return getattr(special, name, None) if found is None and name == "i0" else found
+        return special.numpy_i0 if name == "i0" else found
     scope = sys.modules.get(f"tracegrad.{module}")
     function: Callable[..., Any] | None = getattr(scope, name, None)
     return function

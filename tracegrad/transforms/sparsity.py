@@ -661,8 +661,9 @@ _MOVING = frozenset({
 _ADDING = frozenset({"index_add", "index_subtract", "scatter"})
 _ALONG_AXES = frozenset({
     "cummax", "cummin", "cumprod", "cumprod_pullback", "fft", "fftn", "ifft", "ifftn",
-    "increase_along", "irfft", "irfftn", "log_softmax", "logsumexp", "max", "mean", "median", "min",
-    "nanmax", "nanmedian", "nanmin", "norm", "place_along_axis", "prod", "rfft", "rfftn",
+    "increase_along", "irfft", "irfftn", "log_softmax", "logaddexp_reduce", "logsumexp", "max",
+    "mean", "median", "min", "nanmax", "nanmedian", "nanmin", "norm", "place_along_axis", "prod",
+    "rfft", "rfftn",
     "segment_sums", "softmax", "sort", "std", "sum", "var",
 })  # fmt: skip
 """For each place along all other axes an op by itself."""

@@ -123,7 +123,7 @@ def nanmean(
     """The mean over `axis` of what is not NaN, and where `where` is true."""
     refuse_out("nanmean", out)
     x = _hidden(as_array(x), where)
-    total = nansum(x, axis, dtype, keepdims=keepdims)
+    total = nansum(x, axis, dtype, keepdims=keepdims, where=where)
     return _over_numbers(total, _numbers(x, axis, keepdims))
 
 
@@ -154,11 +154,11 @@ def nanvar(
     refuse_out("nanvar", out)
     x = as_inexact(x) if dtype is None else astype(as_array(x), dtype=dtype_name(dtype))
     x = _hidden(x, where)
-    around = nanmean(x, axis, keepdims=True) if mean is None else as_array(mean)
+    around = nanmean(x, axis, keepdims=True, where=where) if mean is None else as_array(mean)
     deviation = _without_nan(x - around, 0)
     squares = real(deviation * conj(deviation)) if is_complex(x) else deviation * deviation
     freedom = _numbers(x, axis, keepdims) - _degrees(ddof, correction, None)
-    return _over_numbers(sum(squares, axis, keepdims=keepdims), freedom)
+    return _over_numbers(sum(squares, axis, keepdims=keepdims, where=where), freedom)
 
 
 @synonyms

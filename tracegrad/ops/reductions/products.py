@@ -13,12 +13,14 @@ from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.elementwise.ufuncs import astype, logical_and, logical_not
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.sums_and_extremes import (
-    _chosen,
     _reduce,
     _where,
+    reduce_chosen,
     reducer,
     restore,
+    seeded,
     sum_over,
+    under,
 )
 from tracegrad.ops.shape.creation import (
     bare,
@@ -98,6 +100,21 @@ def _prod_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
 prod_over = reducer("prod", reduction(sum_dtype), _prod_vjp)
 
 
+def _prod_where_vjp(ct: Any, y: Any, x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+    chosen = x if where is True else _where(where, x, 1)
+    return under(where, _prod_vjp(ct, y, chosen, axis, keepdims)[0]), None
+
+
+def _prod_from_vjp(
+    ct: Any, y: Any, x: Any, initial: Any, where: Any, axis: Any, keepdims: bool
+) -> Any:
+    to_x, _ = _prod_where_vjp(ct * initial, y, x, where, axis, keepdims)
+    return to_x, ct * PRODUCTS_OF_CHOSEN[0](x, where, axis=axis, keepdims=keepdims), None
+
+
+PRODUCTS_OF_CHOSEN = seeded("prod", _prod_where_vjp, _prod_from_vjp)
+
+
 @synonyms
 def prod(
     x: Any,
@@ -110,8 +127,9 @@ def prod(
 ) -> Any:
     """The product over `axis`; its derivatives are exact where elements are 0."""
     refuse_out("prod", out)
-    product = _reduce(prod_over, _chosen(x, where, 1), axis, keepdims, dtype)
-    return product if initial is None else product * initial
+    if initial is None and where is None:
+        return _reduce(prod_over, x, axis, keepdims, dtype)
+    return reduce_chosen(PRODUCTS_OF_CHOSEN, x, axis, keepdims, dtype, initial, where)
 
 
 # -- running sums and products ------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from codegen.spelling import Spelling, spell
+from codegen.types import ArrayType
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -76,6 +77,34 @@ logsumexp_over = reducer(
     domain="nonempty",
     batch=batching_rules.over_axes,
 )
+
+
+def _logaddexp_type(sizes: Any, x: ArrayType, axis: Any, keepdims: bool) -> ArrayType:
+    dtype = ufunc("logaddexp")(sizes, x, x).dtype
+    return reduction(lambda _: dtype)(sizes, x, axis, keepdims)
+
+
+def _logaddexp_text(attributes: Mapping[str, Any]) -> Spelling:
+    """Of ufuncs the axis is 0 where none is named."""
+    axis = "None" if attributes["axis"] is None else "axis=axis"
+    return spell(f"np.logaddexp.reduce(x, {axis}, keepdims=keepdims)")
+
+
+logaddexp_over = reducer(
+    "logaddexp_reduce",
+    _logaddexp_type,
+    _logsumexp_vjp,
+    text=_logaddexp_text,
+    jax=partial(_logsumexp_text, numpy=False),
+    scratch=0,
+    domain="nonempty",
+    doc="logaddexp of one element after the other, over `axis`: NumPy's np.logaddexp.reduce.",
+)
+
+
+def logaddexp_reduce(x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    """``np.logaddexp.reduce``, which adds one element after the other."""
+    return _reduce(logaddexp_over, x, axis, keepdims, dtype)
 
 
 def _is_nothing(x: Any, axis: Axis) -> bool:

@@ -6,7 +6,7 @@ take NumPy's arguments (`axis`, `dtype`, `keepdims`, ...) and PyTorch's names fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -49,7 +49,7 @@ from tracegrad.ops.type_rules import (
     reduction,
     sum_dtype,
 )
-from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.values.dispatch import dtype_of, is_number, ndim_of, shape_of
 
 AXES = {"axis": None, "keepdims": False}
 INFINITY = float("inf")
@@ -106,7 +106,9 @@ def reducer(
     )
 
 
-def _reduce(record: OpRecord, x: Any, axis: Any, keepdims: Any, dtype: Any = None) -> Any:
+def _reduce(
+    record: OpRecord, x: Any, axis: Any, keepdims: Any, dtype: Any = None, others: Sequence = ()
+) -> Any:
     """A record with the arguments that users give; `dtype` is that of the arithmetic and result."""
     x = as_array(x)
     if dtype is not None:
@@ -114,13 +116,83 @@ def _reduce(record: OpRecord, x: Any, axis: Any, keepdims: Any, dtype: Any = Non
         x = astype(x, dtype=dtype)
     if axis is not None:
         axis = canonical_axis(axis, ndim_of(x))
-    y = record(x, axis=axis, keepdims=bool(keepdims))
+    y = record(x, *others, axis=axis, keepdims=bool(keepdims))
     return y if dtype is None or dtype_of(y) == dtype else astype(y, dtype=dtype)
 
 
 def _chosen(x: Any, where: Any, otherwise: Any) -> Any:
     """The elements that an argument ``where=`` chooses, and a neutral one for the others."""
     return x if where is None else _where(where, x, otherwise)
+
+
+def seeded(
+    name: str, vjp: Callable[..., Any], from_vjp: Callable[..., Any]
+) -> tuple[OpRecord, OpRecord]:
+    """The records of a reduction of the elements under a mask, and of one that starts elsewhere.
+
+    NumPy adds (multiplies) the elements of each run of a mask apart, and starts with `initial`.
+    A mask that is the number True chooses all.
+    """
+    text = f"x.{name}(axis=axis, keepdims=keepdims, where=where)"
+    of_mask = define(
+        f"{name}_where",
+        text,
+        operands="x where",
+        infer=_of_chosen,
+        vjp=vjp,
+        attributes=AXES,
+        batch=_batch_of_chosen,
+        doc=f"The {name} over `axis` of the elements under a mask.",
+    )
+    started = define(
+        f"{name}_from",
+        text.replace("where=where", "initial=initial, where=where"),
+        operands="x initial where",
+        infer=lambda sizes, x, initial, where, **axes: _of_chosen(sizes, x, where, **axes),
+        vjp=from_vjp,
+        attributes=AXES,
+        doc=f"The {name} over `axis` of a number and of the elements under a mask.",
+    )
+    return of_mask, started
+
+
+def _of_chosen(sizes: Any, x: ArrayType, where: ArrayType, axis: Any, keepdims: bool) -> ArrayType:
+    if where.dtype != "bool":
+        raise DTypeError(f"where= is a mask of bools, not of {where.dtype}")
+    return reduction(sum_dtype)(sizes, x, axis, keepdims)
+
+
+def _batch_of_chosen(batch: batching_rules.Batch) -> Any:
+    ndim, axis = batch.ndim(0), batch.attributes["axis"]
+    if ndim == 0:
+        return NotImplemented
+    axis = batching_rules.behind(axis, ndim)
+    return batch.run(batch.front(0), batch.aligned(1, ndim), axis=axis)
+
+
+def reduce_chosen(
+    records: tuple[OpRecord, OpRecord],
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    dtype: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """A reduction that starts with `initial`, or takes the elements of a mask, or both."""
+    (of_mask, started), x = records, as_array(x)
+    mask = True if where is None else as_array(where)
+    if initial is None:
+        return _reduce(of_mask, x, axis, keepdims, dtype, (mask,))
+    if not is_number(initial):
+        own = sum_dtype(dtype_of(x) if dtype is None else dtype_name(dtype))
+        initial = astype(as_array(initial), dtype=own)
+    return _reduce(started, x, axis, keepdims, dtype, (initial, mask))
+
+
+def under(mask: Any, ct: Any) -> Any:
+    """The cotangent of elements, of which a mask chooses some."""
+    return ct if mask is True else _where(mask, ct, 0.0)
 
 
 # -- sums and means -----------------------------------------------------------------------------
@@ -218,6 +290,19 @@ mean_over = reducer(
 )
 
 
+def _sum_where_vjp(ct: Any, y: Any, x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
+    return under(where, spread(ct, x, axis, keepdims)), None
+
+
+def _sum_from_vjp(
+    ct: Any, y: Any, x: Any, initial: Any, where: Any, axis: Any, keepdims: bool
+) -> Any:
+    return under(where, spread(ct, x, axis, keepdims)), ct, None
+
+
+SUMS_OF_CHOSEN = seeded("sum", _sum_where_vjp, _sum_from_vjp)
+
+
 plain_mean = OpRecord(
     name="plain_mean",
     operands=("x",),
@@ -241,8 +326,9 @@ def sum(
 ) -> Any:
     """The sum over `axis` (None, an int or a tuple of ints); small integers are summed in int64."""
     refuse_out("sum", out)
-    total = _reduce(sum_over, _chosen(x, where, 0), axis, keepdims, dtype)
-    return total if initial is None else total + initial
+    if initial is None and where is None:
+        return _reduce(sum_over, x, axis, keepdims, dtype)
+    return reduce_chosen(SUMS_OF_CHOSEN, x, axis, keepdims, dtype, initial, where)
 
 
 @synonyms
