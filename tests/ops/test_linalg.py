@@ -666,3 +666,14 @@ def test_composites_on_jax():
         expected = jax.jit(jax.value_and_grad(lambda x: f(x, jax.numpy)))(jax.numpy.asarray(A))
     assert_close([value, gradient], list(map(np.asarray, expected)), 1e-10)
     assert_close([value, gradient], list(tg.value_and_grad(f)(A)), 1e-10)
+
+
+@pytest.mark.parametrize("other", [2, 3])
+def test_cross_products_of_vectors_of_two_components_are_refused_everywhere(other) -> None:
+    x, y = np.ones((4, 2)), np.ones((4, other))
+    for given in (tg.tensor(x), tg.tensor(x, requires_grad=True)):
+        with pytest.raises(ShapeError, match="vectors have 3 components"):
+            np.cross(given, y)
+    for f in (tg.compile(np.cross), tg.grad(lambda x, y: np.sum(np.cross(x, y)))):
+        with pytest.raises(ShapeError, match="vectors have 3 components"):
+            f(x, y)

@@ -214,12 +214,15 @@ def _padded(shape: tuple[Dim, ...], ndim: int) -> tuple[Dim, ...]:
     return (1,) * (ndim - len(shape)) + shape
 
 
+def _check_vectors(sizes: Sizes, *shapes: tuple[Dim, ...]) -> None:
+    """Refuses vectors of 2 components, of which NumPy warns that it will not take them."""
+    for shape in shapes:
+        if not (shape and sizes.same(shape[-1], 3)):
+            raise ShapeError(f"cross: vectors have 3 components, not {shape_text(sizes, shape)}")
+
+
 def _cross_type(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
-    for x in (a, b):
-        if not (x.shape and sizes.same(x.shape[-1], 3)):
-            raise MismatchError(
-                f"cross: vectors have 3 components, not {shape_text(sizes, x.shape)}"
-            )
+    _check_vectors(sizes, a.shape, b.shape)
     return ArrayType(promote((a, b))[0], broadcast(sizes, [a.shape, b.shape]))
 
 
@@ -243,6 +246,7 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(as_array(a), axisa, -1), moveaxis(as_array(b), axisb, -1)
+    _check_vectors(sizes_of([a, b]), shape_of(a), shape_of(b))
     return moveaxis(cross_of(a, b), -1, axisc)
 
 
