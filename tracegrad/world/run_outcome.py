@@ -25,6 +25,7 @@ from tracegrad.world.guards import (
     is_array,
     same,
 )
+from tracegrad.world.loops.written_places import tensors_in
 from tracegrad.world.native_readers import numbers_read, reads_any, refuse_written
 from tracegrad.world.number_inputs import Numbers, Read
 from tracegrad.world.stand_ins import StandIns
@@ -321,6 +322,7 @@ class Outcome(StandIns):
 
         `returned` is what the function returned, `given` are the Tensors for its arguments.
         """
+        self._tell_of_kept(returned)
         self._compare_with_natives()
         counts = self.counted()
         for guard, _ in self._written():
@@ -336,6 +338,15 @@ class Outcome(StandIns):
             except NoForm as error:
                 return (), f"{done.text}, which gets {error}"
         return tuple(found), ""
+
+    def _tell_of_kept(self, returned: Any) -> None:
+        """Loops are told which Tensors the function leaves outside, and which it has returned."""
+        if self.loops is None or not self.loops.closed or self.effects:
+            return
+        kept = [now for _, now in self._written()]
+        kept += [x for done in self._moves() if done.operation is not print for x in done.operands]
+        found = tensors_in(kept, self.is_outside)
+        self.loops.keeps(found, tensors_in([returned], self.is_outside) or [])
 
     def _settings(self) -> list[Done]:
         """Places that hold something else by the end, but for those that are stores."""

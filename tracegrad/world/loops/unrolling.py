@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from types import CodeType
 from typing import Any
 
 from tracegrad.errors import ConversionError
+from tracegrad.runtime.array_manners import is_memory
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
+from tracegrad.world.loops.kept_arrays import passed_on
 from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
 from tracegrad.world.loops.remade_objects import MOST_ITEMS
 from tracegrad.world.loops.straight_code import Taped
@@ -99,6 +102,29 @@ class Unrolling(Closing):
         """The number of a turn is assumed to be something: no turn stands for all."""
         for head in [*self.heads.values(), *self.closed]:
             self._refuse(head, "the number of a turn decides how arrays fit together")
+
+    def keeps(self, kept: Sequence[Tensor] | None, returned: Sequence[Tensor]) -> None:
+        """The function leaves these outside, or returns them: who they are is no turn's to change.
+
+        Where that is so behind no turn alone, the first one stands by itself. None: nobody knows.
+        """
+        if kept is None:
+            for head in [*self.closed]:
+                self._refuse(head, "what is kept outside holds too much for a look")
+            return
+        values = [
+            [x._traced[1] for x in tensors if is_memory(x) and x._traced is not None]
+            for tensors in (kept, returned)
+        ]
+        found = passed_on(self.trace.builder.nodes, self.walk.heads, *values)
+        if found is None:
+            return
+        head, first = found
+        apart = self.apart.setdefault(head.frame.code, set())
+        if first and head.target not in apart and self.is_repeatable():
+            apart.add(head.target)
+            raise Learned
+        self._refuse(head, "it hands on an array that is kept outside, and that others have, too")
 
     def derives(self) -> None:
         """A derivative of what was recorded is taken in the run: of turns there is no record."""
