@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from checks import function_of
 
 import tracegrad as tg
 
@@ -168,3 +169,29 @@ def test_a_tensor_stands_where_one_stood(how, monkeypatch):
         warnings.simplefilter("ignore", tg.errors.RecompileWarning)
         tg.compile(step)(X)
     assert [type(x) for x in items] == [np.ndarray, tg.Tensor]
+
+
+LAZILY_MADE = (
+    "np.arange(6.0).reshape(3, 2)",
+    "np.eye(3)[:, :2]",
+    "np.arange(6.0)[::2]",
+    "np.array([[1.0, 2.0], [3.0, 4.0]]).T",
+    "np.random.default_rng(0).normal(size=4).reshape(2, 2)",
+    "np.zeros((2, 3)).T",
+)
+WRITES = ("o.c[0] = x[0]", "c = o.c; c -= x[0]", "o.c[1:] *= x[1]")
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("made", LAZILY_MADE)
+def test_an_array_stands_where_a_view_was_made_and_written(made, write, transform):
+    text = f"def f(x):\n    if o.c is None: o.c = {made}\n    {write}\n    return x.sum()\n"
+    f, g = function_of(text, "plain"), function_of(text, "transformed")
+    f.__globals__["o"], g.__globals__["o"] = a, b = SimpleNamespace(c=None), SimpleNamespace(c=None)
+    transformed = transform(g)
+    for i in range(3):
+        f(np.array([1.0, 2.0]) * (i + 1))
+        transformed(np.array([1.0, 2.0]) * (i + 1))
+        assert type(b.c) is np.ndarray
+        assert b.c.tobytes() == a.c.tobytes()

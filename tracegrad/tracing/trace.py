@@ -486,22 +486,22 @@ class Trace:
 
     def goes_on(self, tensor: Any, after: Value) -> None:
         """What a Tensor is to the function stays when a write makes it another value."""
-        traced = tensor._traced
-        if traced is not None and traced[0] is self:
-            stands = self.stands(traced[1])
-        else:
-            stands = any(tensor is x for x in self.filled)
-        if stands:
+        if self._stands_in(tensor):
             self.shown.discard(after)
         else:
             self.shown.add(after)
 
     def _from_stand_ins(self, operands: Sequence[Any]) -> bool:
         """Whether NumPy would have computed it: all Tensors that it is of stand for arrays."""
-        traced = [x._traced for x in operands if hasattr(x, "_traced")]
-        return bool(traced) and all(
-            of is not None and of[0] is self and self.stands(of[1]) for of in traced
-        )
+        of = [x for x in operands if hasattr(x, "_traced")]
+        return bool(of) and all(map(self._stands_in, of))
+
+    def _stands_in(self, tensor: Any) -> bool:
+        """Whether a Tensor stands for an array, which may be the function's own."""
+        traced = tensor._traced
+        if traced is not None and traced[0] is self:
+            return self.stands(traced[1])
+        return any(tensor is x for x in self.filled)
 
     def _watch_errors(self) -> None:
         """Other values may raise here, and the program knows no ``np.errstate`` of the function."""

@@ -222,11 +222,11 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
             raise written_into_plain()  # what holds it was there before the function
     puts = _puts(holders, set(map(id, family)))
     ways = [(view, way_to(root, view)) for view in family[1:]]
-    tensors = {id(root): _as_tensor(root)}
-    tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
+    whole = _as_tensor(root)
     if STATE.trace is not None:
-        STATE.trace.filled += tensors.values()
-    else:
+        STATE.trace.filled.append(whole)  # so its views stand for arrays, too
+    tensors = {id(root): whole, **{id(view): way(whole) for view, way in ways}}
+    if STATE.trace is None:
         note_arrays(tensors.values())
     renewed: dict[int, Any] = {**tensors}
     for x in {id(x): x for x in (*family, *world.written())}.values():
