@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import OrderedDict, deque
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,3 +196,32 @@ def test_an_array_stands_where_a_view_was_made_and_written(made, write, transfor
         transformed(np.array([1.0, 2.0]) * (i + 1))
         assert type(b.c) is np.ndarray
         assert b.c.tobytes() == a.c.tobytes()
+
+
+@dataclass
+class State:
+    h: np.ndarray
+    rate: float = 0.0
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.usefixtures("fresh_loops")
+def test_arrays_stand_in_objects_that_are_made_again_where_a_loop_goes_on(transform):
+    o = SimpleNamespace(state=State(np.ones(2)), calls=0, warm=2, bias=np.array([0.3, 0.4]))
+
+    def f(x):
+        o.calls += 1
+        w = 0
+        while w < o.warm:
+            w += 1
+            x = x * 0.5 + o.bias
+        o.state = replace(o.state, rate=0.4)
+        for _ in range(9):
+            x = np.tanh(x + 0.2)
+        return np.sum(x)
+
+    transformed, h = transform(f), o.state.h
+    for i in range(4):
+        transformed(np.ones(2) * i)
+        assert o.state.h is h
+        assert o.state.rate == 0.4

@@ -110,6 +110,14 @@ class Kept:
             known = self._within.setdefault(id(holder), (holder, {}))[1]
             known.update([(id(value), (value, tensor)) for value in watched])
 
+    def made_again(self, x: Any) -> None:
+        """A container or an instance was made again, with what it holds."""
+        if isinstance(x, list | deque):
+            self.puts(x, _plainly(x).__iter__(x))
+        else:
+            scope = x if isinstance(x, dict) else scope_of(ATTRIBUTE, x)
+            self.puts(scope, dict.values(scope) if isinstance(scope, dict) else ())
+
     def _was_tensor(self, holder: Any, x: Any) -> bool:
         """Whether a Tensor stands in a container, or stood where the function put x."""
         known = self._within.get(id(holder))

@@ -351,6 +351,8 @@ class Return:
             found.append(frame)
         for slot, x in [(slot, self.now(form)) for slot, form in self.seat.slots]:
             self.loops.world.renews(slot.of(self.made), x)
+        for made in self.made.values():
+            self.loops.world.kept.made_again(made)
         return found
 
     def now(self, form: Any) -> Any:
