@@ -104,6 +104,47 @@ def f(x, xs):
                 a = c * 0.5 - v
     return a, c
 """
+MADE_OF_NUMBERS = """
+def f(x, xs):
+    a = np.zeros(3)
+    kept = b = a
+    for v in xs:
+        new = a * 0.5 + x
+        if v > 0.3:
+            a = new
+    kept[1] = 2.0
+    return a, b
+"""
+MADE_OF_NUMBERS_BEFORE_A_BREAK = """
+def f(x, xs):
+    a = kept = np.ones(3)
+    for v in xs:
+        if v < 0.3:
+            break
+        a = a * v
+    kept[0] = x[0]
+    return a, kept
+"""
+MADE_OF_NUMBERS_IN_A_DICTIONARY = """
+def f(x, xs):
+    a = np.ones(3)
+    kept = {"k": a}
+    for v in xs:
+        if v > 0.3:
+            a = a * v
+    kept["k"][1] = 7.0
+    return a * x, kept["k"]
+"""
+SEEN_THROUGH_A_VIEW = """
+def f(x, xs):
+    a = np.ones(3)
+    first = a[:2]
+    for v in xs:
+        if v > 0.3:
+            a = a * v
+    first[1] = 7.0
+    return a * x, first
+"""
 PROGRAMS = dict(
     halved=HALVED,
     halved_in_a_while=HALVED_IN_A_WHILE,
@@ -113,6 +154,10 @@ PROGRAMS = dict(
     written_by_another=WRITTEN_BY_ANOTHER,
     in_a_dictionary=IN_A_DICTIONARY,
     apart_from_the_first_turn=APART_FROM_THE_FIRST_TURN,
+    made_of_numbers=MADE_OF_NUMBERS,
+    made_of_numbers_before_a_break=MADE_OF_NUMBERS_BEFORE_A_BREAK,
+    made_of_numbers_in_a_dictionary=MADE_OF_NUMBERS_IN_A_DICTIONARY,
+    seen_through_a_view=SEEN_THROUGH_A_VIEW,
 )
 
 

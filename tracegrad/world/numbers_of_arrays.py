@@ -64,7 +64,7 @@ def _has_int(x: Tensor) -> bool:
     return x.dtype.kind != "f" or not x._traced[0].catches
 
 
-def as_int(x: Tensor) -> Any:
+def as_int(x: Any) -> Any:
     """A number as an int of Python's."""
     if not (x._is_traced and _has_int(x)):
         return int(x)

@@ -104,6 +104,8 @@ class Outcome(StandIns):
         return [*super().written(), *(x for done in self._log for x in done.operands)]
 
     def swaps(self, array: Any, tensor: Any) -> None:
+        if self.loops is not None:
+            self.loops.takes_place_of(array)
         for done in self._log:
             if any(x is array for x in done.operands):
                 done.operands = tuple([tensor if x is array else x for x in done.operands])
@@ -343,6 +345,7 @@ class Outcome(StandIns):
         """Loops are told which Tensors the function leaves outside, and which it has returned."""
         if self.loops is None or not self.loops.closed or self.effects:
             return
+        self.loops.require_as_begun()
         kept = [now for _, now in self._written()]
         kept += [x for done in self._moves() if done.operation is not print for x in done.operands]
         found = tensors_in(kept, self.is_outside)

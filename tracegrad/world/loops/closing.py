@@ -67,6 +67,7 @@ class Closing(WhileTests):
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
+    lifted: list[tuple[Head, np.ndarray, np.ndarray]]  # such arrays, and what was in them
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
     def _open(self, head: Head) -> bool:
@@ -255,6 +256,7 @@ class Closing(WhileTests):
             value = Value(argument.type, origin)
             if constant:
                 self.constants.append(head)
+                self.lifted.append((head, x, x.copy()))
         if Change.WIDENED in change and value.type in (weak("float"), WIDE):
             value = Value(WIDE, origin)
             self.wide[value] = head
@@ -374,6 +376,8 @@ class Closing(WhileTests):
             numbers, head.peeled = numbers[1:], True
             del nodes[len(nodes) - len(body) :]
         else:
+            held = [leaf.holder for slot in head.parameters if (leaf := head.before.get(slot))]
+            self.lifted += [(head, x, x.copy()) for x in held if is_constant_array(self.world, x)]
             size = head.begin - head.start
             del nodes[head.start :]
             del self.counted.idle[head.idle_first :]

@@ -96,7 +96,7 @@ class Loops(Unrolling):
         self.looking: tuple[Seat, Value] | None = None
         self.stood: Limb | None = None  # that ends in the look that the frames were put back to
         self.states = {} if states is None else states
-        self.wide, self.frozen, self.constants = {}, {}, []
+        self.wide, self.frozen, self.constants, self.lifted = {}, {}, [], []
         self.fixed = False  # the run has done something that cannot be done twice, or has ended
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)

@@ -103,6 +103,18 @@ class Unrolling(Closing):
         for head in [*self.heads.values(), *self.closed]:
             self._refuse(head, "the number of a turn decides how arrays fit together")
 
+    def takes_place_of(self, array: Any) -> None:
+        """A Tensor takes the place of an array that is written to, wherever it stands."""
+        for head, begun, _ in self.lifted:
+            if begun is array:
+                self._refuse(head, "an array that a loop began with is written to")
+
+    def require_as_begun(self) -> None:
+        """Arrays of numbers that loops began with are as they were: others may have them."""
+        for head, array, before in self.lifted:
+            if array.tobytes() != before.tobytes():
+                self._refuse(head, "an array that a loop began with is written to")
+
     def keeps(self, kept: Sequence[Tensor] | None, returned: Sequence[Tensor]) -> None:
         """The function leaves these outside, or returns them: who they are is no turn's to change.
 
