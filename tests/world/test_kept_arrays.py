@@ -226,3 +226,27 @@ def test_the_reason_is_told():
         compiled.explain()
     )
     assert compiled.cache_info().hits == 1
+
+
+VIEWS = {
+    "of an array made in the call": "o.b = x * 1.0; v = o.b[:1]",
+    "of an array from outside": "v = o.b[:1]",
+}
+PUTS = {
+    "attribute": "o.last = v",
+    "item": "o.parts['k'] = v",
+    "append": "o.history.append(v)",
+    "new list": "o.last = [v]",
+    "new dict": "o.last = {'a': v}",
+}
+
+
+@pytest.mark.parametrize("transform", ["compile", "value_and_grad"])
+@pytest.mark.parametrize("put", PUTS)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_a_view_that_is_kept_shares_memory(view, put, transform):
+    body = f"\n{VIEWS[view]}\n{PUTS[put]}"
+    expected, _ = left_by(body, "plain", (1, 2, 3, 4))
+    found, _ = left_by(body, transform, (1, 2, 3, 4))
+    assert found == expected

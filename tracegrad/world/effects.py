@@ -302,13 +302,22 @@ class Placed:
 class Forms:
     """The forms of the objects of one run, at its end."""
 
-    def __init__(self, world: Any, returned: Any, given: Mapping[int, tuple[int, str]]) -> None:
-        """`given` are the arguments' Tensors, by id: which traced leaf, and how it is called."""
+    def __init__(
+        self,
+        world: Any,
+        returned: Any,
+        given: Mapping[int, tuple[int, str]],
+        stored: Sequence[Any] = (),
+    ) -> None:
+        """`given` are the arguments' Tensors, by id: which traced leaf, and how it is called.
+
+        `stored` is what the run has left in places, as far as that is no effect.
+        """
         self.world, self.given = world, given
         self.returned = _containers(returned)
         self._known: dict[int, tuple[Any, Form]] = {}
         self._bases: dict[int, Any] = {}  # Tensors whose memory is kept, by the id of their base
-        for leaf in _leaves(returned):
+        for leaf in (*_leaves(returned), *stored):
             if type(leaf) is Tensor and isinstance(leaf._array, np.ndarray):
                 self._bases.setdefault(id(base_of(leaf)), leaf)
 

@@ -333,7 +333,8 @@ class Outcome(StandIns):
         log = [*self._settings(), *self._moves()]
         if self.effects:
             return (), self.effects[0]
-        forms, found = Forms(self, returned, given), []
+        stored = [store.value for store in self.stores()]
+        forms, found = Forms(self, returned, given, stored), []
         for done in log:
             try:
                 found.append(effect_of(done, forms))
