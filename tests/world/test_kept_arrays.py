@@ -231,6 +231,9 @@ def test_the_reason_is_told():
 VIEWS = {
     "of an array made in the call": "o.b = x * 1.0; v = o.b[:1]",
     "of an array from outside": "v = o.b[:1]",
+    "of one that is written": "o.b += x; v = o.b[:1]",
+    "of one of which an item is written": "o.b[0] = x[1]; v = o.b[:1]",
+    "that is written itself": "v = o.b[:1]; v[0] = x[1]",
 }
 PUTS = {
     "attribute": "o.last = v",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.tape.views import base_of
+from tracegrad.tape.views import base_of, memory_at, place_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_number
 from tracegrad.world.changed_containers import Changed
@@ -281,6 +281,10 @@ class Outcome(StandIns):
             original = self.original(x)
             if original is not x:
                 return original
+            base, path = place_of(x)
+            memory = self.original(base)
+            if memory is not base and type(memory) is np.ndarray:  # which gets what was written
+                return memory_at(memory, path)
             if self._is_from_outside(x):
                 return x
             if self.is_own_leaf(x):
