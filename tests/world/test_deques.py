@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from functools import partial
 
@@ -173,3 +174,21 @@ def test_eager_tensors_in_a_deque():
     x = tg.tensor(X, requires_grad=True)
     (tg.stack(deque([x, 2.0 * x])).sum() + tg.asarray(deque([x[0], 1.0])).sum()).backward()
     np.testing.assert_allclose(x.grad.numpy(), [4.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: deque([x * 2.0, x]),
+        lambda x: {"kept": deque([x[0], x * 2.0], maxlen=3)},
+        lambda x: deque([x * v for v in x]),
+        lambda x: [deque([(x[0], x * 2.0)])],
+    ],
+)
+def test_a_deque_that_is_returned_holds_arrays(f):
+    compiled = tg.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it runs eagerly, and says so
+        for size in (9, 9, 10):
+            x = np.arange(1.0, size)
+            assert repr(compiled(x)) == repr(f(x))

@@ -205,3 +205,16 @@ def test_a_list_that_is_returned_has_an_item_for_each_turn(item, end):
     for size in (9, 10, 8, 3, 9, 0, 12):
         x, xs = np.arange(3.0), np.linspace(0.1, 1.0, size)
         assert repr(compiled(x, xs)) == repr(f(x, xs))
+
+
+@pytest.mark.parametrize("end", ["rows", "[row for row in rows]", "rows, len(rows)", "rows[::-1]"])
+@pytest.mark.parametrize("item", ["x * v", "v", "v * 2.0"])
+def test_a_list_of_which_the_data_tell_the_length(item, end):
+    source = (
+        "import numpy as np\n\n\ndef f(x, xs):\n    rows, i = [], 0\n    while i < len(xs):\n"
+        f"        v = xs[i]\n        i += 1\n        rows.append({item})\n    return {end}\n"
+    )
+    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
+    for size in (9, 10, 8, 3, 9, 0, 12):
+        x, xs = np.arange(3.0), np.linspace(0.1, 1.0, size)
+        assert repr(compiled(x, xs)) == repr(f(x, xs))

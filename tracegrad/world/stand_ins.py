@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -79,6 +80,8 @@ class StandIns(machine.World):
                     )
             else:
                 self._views.setdefault(id(result.base), []).append(OwnReference(result))
+        elif isinstance(result, deque) and isinstance(operation, type):
+            self.kept.made_again(result)  # it holds arrays when the run is over
         return result
 
     def has_made(self, array: Any) -> bool:

@@ -19,6 +19,7 @@ from codegen.ir import Call, Origin, Value
 from codegen.sizes import add as add_dims
 from codegen.sizes import symbols
 from codegen.types import LIST, ArrayType
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
 from tracegrad.ops.python_lists import FILLING, collected, list_item, row_list
 from tracegrad.ops.shape.creation import zeros_of_shape
@@ -146,8 +147,12 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
     def leave(self, outputs: Sequence[Value]) -> None:
         """The program gives these: items of such lists are of a list of this length."""
         for value in outputs:
-            if value in self.items:
-                self.loops.lengths.settle(self.items[value].type.shape[0], "the list is returned")
+            if value not in self.items:
+                continue
+            length = self.trace.sizes.resolve(self.items[value].type.shape[0])
+            if any(name in self.trace.sizes.data for name in symbols(length)):
+                raise Unrollable("a list whose length the data tell is returned")
+            self.loops.lengths.settle(length, "the list is returned")
 
     def _fits(self, type: ArrayType, of: ArrayType) -> bool:
         sizes = self.trace.sizes
