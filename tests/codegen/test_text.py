@@ -34,6 +34,7 @@ from codegen.sizes import add, mul, quotient, slice_length, symbol
 from codegen.text import ParseError
 from codegen.types import weak
 from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returned_scalar
+from tracegrad.ops.elementwise.python_numbers import read_number
 from tracegrad.ops.record import TABLE
 
 
@@ -41,8 +42,8 @@ def clean(text):
     return dedent(text).strip()
 
 
-OPS = {**TABLE, **{op.name: op for op in (returned_array, returned_scalar)}}
-"""What graphs of programs hold: the last two stand before what is returned."""
+OPS = {**TABLE, **{op.name: op for op in (returned_array, returned_scalar, read_number)}}
+"""What graphs of programs hold, with what stands before what is returned, and numbers read."""
 
 
 def comes_back(graph, ops=toy.OPS):
