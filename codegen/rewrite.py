@@ -195,7 +195,7 @@ class Rewriter(Builder):
 
 def same_number(a: Number | None, b: Number) -> bool:
     """Whether two numbers are one to all that look at them: -0.0 and 0.0 are not, nan is."""
-    return type(a) is type(b) and (a == b or a != a) and repr(a) == repr(b)
+    return type(a) is type(b) and repr(a) == repr(b)
 
 
 def _same_line(a: Origin, b: Origin) -> bool:

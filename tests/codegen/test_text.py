@@ -34,7 +34,7 @@ from codegen.sizes import add, mul, quotient, slice_length, symbol
 from codegen.text import ParseError
 from codegen.types import weak
 from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returned_scalar
-from tracegrad.ops.elementwise.python_numbers import read_number
+from tracegrad.ops.elementwise.python_numbers import number_read
 from tracegrad.ops.record import TABLE
 
 
@@ -42,7 +42,7 @@ def clean(text):
     return dedent(text).strip()
 
 
-OPS = {**TABLE, **{op.name: op for op in (returned_array, returned_scalar, read_number)}}
+OPS = {**TABLE, **{op.name: op for op in (returned_array, returned_scalar, number_read)}}
 """What graphs of programs hold, with what stands before what is returned, and numbers read."""
 
 

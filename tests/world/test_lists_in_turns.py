@@ -194,27 +194,23 @@ def test_turns_are_written_once(f):
     assert len(compiled.source(X, W).splitlines()) < 100
 
 
-@pytest.mark.parametrize("end", ["rows", "{'rows': rows}", "(rows, len(rows))", "rows[1:3], rows"])
+COUNTED = "    rows = []\n    for v in xs:\n        rows.append({item})\n"
+TESTED = (
+    "    rows, i = [], 0\n    while i < len(xs):\n        v = xs[i]\n        i += 1\n"
+    "        rows.append({item})\n"
+)
+
+
+@pytest.mark.parametrize("loop", [COUNTED, TESTED], ids=["counted", "tested"])
+@pytest.mark.parametrize(
+    "end",
+    ["rows", "{'rows': rows}", "(rows, len(rows))", "rows[1:3], rows", "[row for row in rows]"],
+)
 @pytest.mark.parametrize("item", ["x * v", "v", "x * 1.0", "np.zeros(len(x))", "(v, x * v)"])
-def test_a_list_that_is_returned_has_an_item_for_each_turn(item, end):
-    source = (
-        "import numpy as np\n\n\ndef f(x, xs):\n    rows = []\n    for v in xs:\n"
-        f"        rows.append({item})\n    return {end}\n"
-    )
-    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
-    for size in (9, 10, 8, 3, 9, 0, 12):
-        x, xs = np.arange(3.0), np.linspace(0.1, 1.0, size)
-        assert repr(compiled(x, xs)) == repr(f(x, xs))
-
-
-@pytest.mark.parametrize("end", ["rows", "[row for row in rows]", "rows, len(rows)", "rows[::-1]"])
-@pytest.mark.parametrize("item", ["x * v", "v", "v * 2.0"])
-def test_a_list_of_which_the_data_tell_the_length(item, end):
-    source = (
-        "import numpy as np\n\n\ndef f(x, xs):\n    rows, i = [], 0\n    while i < len(xs):\n"
-        f"        v = xs[i]\n        i += 1\n        rows.append({item})\n    return {end}\n"
-    )
-    f, compiled = function_of(source, "f"), tg.compile(function_of(source, "f"))
+def test_a_list_that_is_returned_has_an_item_for_each_turn(item, end, loop):
+    text = f"def f(x, xs):\n{loop.format(item=item)}    return {end}\n"
+    f, compiled = (function_of(f"import numpy as np\n\n\n{text}", "f") for _ in range(2))
+    compiled = tg.compile(compiled)
     for size in (9, 10, 8, 3, 9, 0, 12):
         x, xs = np.arange(3.0), np.linspace(0.1, 1.0, size)
         assert repr(compiled(x, xs)) == repr(f(x, xs))

@@ -56,7 +56,7 @@ def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.extent, size=size, dtype="float64")
 
 
-_FLOATS = (python_numbers.python_float, python_numbers.read_number)
+_FLOATS = (python_numbers.python_float, python_numbers.number_read)
 
 
 @on(ufuncs.add, ufuncs.subtract, ufuncs.multiply, ufuncs.divide)

@@ -280,9 +280,13 @@ def read(numbers: Sequence[Any]) -> None:
         refuse_number()
 
 
-def lost_here() -> str:
-    """What is to be said where the number that Python reads here comes back in a result."""
-    return str(_error(Reading(_here())))
+def lost_at() -> str:
+    """What is lost where the number that Python reads here comes back in a result, in short."""
+    point = _here()
+    code, offset = (_own_frames(point) or point.chain)[0]
+    expression, line, _ = _site(code, offset)
+    place = f"{os.path.basename(code.co_filename)}:{line}"
+    return f"the gradient that goes through {expression or 'a number'} at {place} is lost"
 
 
 def succeeds(other: Any, x: Any) -> None:
@@ -332,19 +336,24 @@ def _is_of_others(file: str) -> bool:
     return file.startswith(_STANDARD) or any(part in file for part in _INSTALLED)
 
 
+def _site(code: CodeType, offset: int) -> tuple[str, int, str]:
+    """The expression at a place in code, where it is one, the number of its line, and the line."""
+    site, where = syntax(code, offset), position(code, offset)
+    line = code.co_firstlineno if where is None else where[0]
+    if site is None:
+        return "", line, ""
+    expression = ast.unparse(site.node) if isinstance(site.node, ast.expr) else ""
+    return expression, *statement(site, line)
+
+
 def _error(reading: Reading) -> LostGradientError:
     """The error that names the line of a reading, and the way out."""
     frames = _own_frames(reading.point) or reading.point.chain
     if not frames:
         return LostGradientError(_LOST.format(what="Python reads", instead=_instead(None)))
     code, offset = frames[0]
-    site, where = syntax(code, offset), position(code, offset)
-    line = code.co_firstlineno if where is None else where[0]
-    expression = text = ""
-    if site is not None:
-        line, text = statement(site, line)
-        if isinstance(site.node, ast.expr):
-            expression = ast.unparse(site.node)
+    site = syntax(code, offset)
+    expression, line, text = _site(code, offset)
     what = f"{expression} reads" if expression else "Python reads"
     at = f"\n  at {code.co_filename}:{line}  {text}".rstrip()
     if reading.stored_by:

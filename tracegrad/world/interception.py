@@ -23,10 +23,7 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.python_numbers import (
-    as_python_number,
-    python_float,
-)
+from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.creation import full_like
 from tracegrad.ops.shape.indexing import getitem
@@ -382,9 +379,7 @@ def _cast(kind: type, x: Tensor) -> Any:
 def _casts(kind: type, x: Tensor) -> bool:
     """Whether ``kind(x)`` gives what is recorded; else a number is read: of an int, or Python's."""
     if x._is_traced and not x.ndim and (x.__class__ is float or x.__class__ is int):
-        return (
-            kind is np.float64 or kind is np.float32 or (kind is np.int64 and x.dtype.kind == "i")
-        )
+        return kind in (np.float64, np.float32) or (kind is np.int64 and x.dtype.kind == "i")
     return bool(x.ndim) or (x.dtype.kind in FLOATING and not issubclass(kind, float | complex))
 
 

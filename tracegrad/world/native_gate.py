@@ -39,12 +39,7 @@ from tracegrad.world.callable_names import is_known, text_of_key
 from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
-from tracegrad.world.interception import (
-    JOINING,
-    holds_tensors,
-    instead,
-    of_sparse,
-)
+from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
 from tracegrad.world.loops.iterators_of_several import makes_of
 from tracegrad.world.native_reads import (
     compared,

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.ops.elementwise.python_numbers import python_int, read_number
+from tracegrad.ops.elementwise.python_numbers import number_read, whole_number
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tape.tape import has_slope
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.user_code.lost_gradients import lost_here
+from tracegrad.user_code.lost_gradients import lost_at
 
 
 def number_of_array(
@@ -41,7 +41,7 @@ def number_of_array(
 def _float(x: Tensor) -> Tensor:
     """A number as a float of Python's, with which its history does not go on."""
     lost = has_slope(x)
-    number = _as_number(x, read_number(x, lost=lost_here() if lost else ""))
+    number = _as_number(x, number_read(x, lost=lost_at() if lost else ""))
     if lost:
         x._became((number,))
     return number
@@ -69,7 +69,7 @@ def as_int(x: Any) -> Any:
     if not (x._is_traced and _has_int(x)):
         return int(x)
     try:
-        number = _as_number(x, python_int(x))
+        number = _as_number(x, whole_number(x))
         if has_slope(x):
             x._became((number,))
         return number
@@ -95,5 +95,5 @@ def item(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Callable[[], An
     if not x._is_traced or x.ndim:
         return None
     if x.dtype.kind == "f":
-        return lambda: _as_number(x, read_number(x, lost=""))
-    return (lambda: _as_number(x, python_int(x))) if x.dtype.kind in "iu" else None
+        return lambda: _as_number(x, number_read(x, lost=""))
+    return (lambda: _as_number(x, whole_number(x))) if x.dtype.kind in "iu" else None

@@ -13,57 +13,62 @@ from tracegrad.ops.record import OpRecord
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.values.dispatch import dtype_of, is_weak
 
-python_float = OpRecord(
-    name="python_float",
-    operands=("x",),
-    infer=lambda sizes, x: weak("float"),
-    spelling={"numpy": spell("float(x)"), "jax": spell("x.astype(float)")},
+
+def _conversion(name: str, to: str, dtype: str, **given: Any) -> OpRecord:
+    """The op that is written ``to(x)``, and makes a number of Python's of what has no axes."""
+    return OpRecord(
+        name=name,
+        operands=("x",),
+        infer=lambda sizes, x, **_: weak(to),
+        spelling={"numpy": spell(f"{to}(x)"), "jax": spell(f"x.astype({to})")},
+        batch=lambda call: astype(*call.operands, dtype=dtype),
+        traits=frozenset({Trait.ELEMENTWISE}),
+        **given,
+    )
+
+
+python_float = _conversion(
+    "python_float",
+    "float",
+    "float64",
     vjp=lambda ct, y, x: (ct,),
-    batch=lambda call: astype(*call.operands, dtype="float64"),
-    traits=frozenset({Trait.ELEMENTWISE}),
     doc="A number as a float of Python's, which takes the dtype of what it meets.",
 )
-read_number = OpRecord(
-    name="number",
-    operands=("x",),
-    infer=lambda sizes, x, lost: weak("float"),
-    spelling={"numpy": spell("float(x)"), "jax": spell("x.astype(float)")},
-    attributes={"lost": ...},  # what to say where a gradient would go on; nothing of a constant
-    vjp=lambda ct, y, x, lost: (Undefined(lost, LostGradientError) if lost else None,),
-    batch=lambda call: astype(*call.operands, dtype="float64"),
-    traits=frozenset({Trait.ELEMENTWISE}),
-    doc="What ``float(x)`` or ``x.item()`` reads, with which a gradient does not go on.",
+python_complex = _conversion(
+    "python_complex",
+    "complex",
+    "complex128",
+    vjp=lambda ct, y, x: (ct if kind(dtype_of(x)) == "complex" else real(ct),),
+    doc="A number as a complex number of Python's.",
 )
-python_int = OpRecord(
-    name="whole_number",
-    operands=("x",),
-    infer=lambda sizes, x: weak("int"),
-    spelling={"numpy": spell("int(x)"), "jax": spell("x.astype(int)")},
+python_bool = _conversion(
+    "python_bool",
+    "bool",
+    "bool",
     differentiable=False,
-    sound=lambda y, x: (abs(x) < 2.0**63,) if is_inexact(dtype_of(x)) else (),
-    batch=lambda call: astype(*call.operands, dtype="int64"),
-    traits=frozenset({Trait.ELEMENTWISE}),
-    doc="A number, or the truth of a comparison, as an int of Python's; raises of NaN.",
-)
-python_bool = OpRecord(
-    name="python_bool",
-    operands=("x",),
-    infer=lambda sizes, x: weak("bool"),
-    spelling={"numpy": spell("bool(x)"), "jax": spell("x.astype(bool)")},
-    differentiable=False,
-    batch=lambda call: astype(*call.operands, dtype="bool"),
-    traits=frozenset({Trait.ELEMENTWISE}),
     doc="The truth of a comparison as a bool of Python's.",
 )
-python_complex = OpRecord(
-    name="python_complex",
-    operands=("x",),
-    infer=lambda sizes, x: weak("complex"),
-    spelling={"numpy": spell("complex(x)"), "jax": spell("x.astype(complex)")},
-    vjp=lambda ct, y, x: (ct if kind(dtype_of(x)) == "complex" else real(ct),),
-    batch=lambda call: astype(*call.operands, dtype="complex128"),
-    traits=frozenset({Trait.ELEMENTWISE}),
-    doc="A number as a complex number of Python's.",
+whole_number = _conversion(
+    "whole_number",
+    "int",
+    "int64",
+    differentiable=False,
+    sound=lambda y, x: (abs(x) < 2.0**63,) if is_inexact(dtype_of(x)) else (),
+    doc="A number, or the truth of a comparison, as an int of Python's; raises of NaN.",
+)
+
+
+def _lost(ct: Any, y: Any, x: Any, lost: str) -> tuple[Undefined | None]:
+    return (Undefined(lost, LostGradientError) if lost else None,)
+
+
+number_read = _conversion(
+    "number_read",
+    "float",
+    "float64",
+    attributes={"lost": ...},  # which gradient would be lost; empty where none would
+    vjp=_lost,
+    doc="What ``float(x)`` or ``x.item()`` reads, with which a gradient does not go on.",
 )
 
 

@@ -160,9 +160,8 @@ class Closing(WhileTests):
                 if states is not None:
                     change = states[slot]
                 else:
-                    written = self._is_written(head, leaf.holder) and not self._is_new(
-                        head, slot, leaf.holder
-                    )
+                    x = leaf.holder
+                    written = self._is_written(head, x) and not self._is_new(head, slot, x)
                     change = Change.WRITTEN if written else Change.BOUND
                 known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None and slot not in shares:  # a number is no object
@@ -223,6 +222,13 @@ class Closing(WhileTests):
         was = next(was for other, was in self.written[head.wrote :] if other() is x)
         return was in made_in(self.trace.builder.nodes[head.start :])
 
+    def _lift(self, head: Head, x: Any) -> bool:
+        """Whether a loop begins with an array of numbers, which may be written to behind it."""
+        lifts = is_constant_array(self.world, x)
+        if lifts:
+            self.lifted.append((head, x, x.copy()))
+        return lifts
+
     def _is_shared(self, head: Head, leaf: Leaf) -> bool:
         """Whether others may hold an array that a variable was given in the first turn."""
         if leaf.value is None or not is_memory(leaf.holder) or self._is_written(head, leaf.holder):
@@ -251,12 +257,11 @@ class Closing(WhileTests):
             argument = x._traced[1]
             value = Value(argument.type, origin)
         else:
-            constant = is_constant_array(self.world, x)
+            constant = self._lift(head, x)
             argument = trace.lift(x, origin) if constant else trace.number(x, weak_of(x), origin)
             value = Value(argument.type, origin)
             if constant:
                 self.constants.append(head)
-                self.lifted.append((head, x, x.copy()))
         if Change.WIDENED in change and value.type in (weak("float"), WIDE):
             value = Value(WIDE, origin)
             self.wide[value] = head
@@ -376,8 +381,8 @@ class Closing(WhileTests):
             numbers, head.peeled = numbers[1:], True
             del nodes[len(nodes) - len(body) :]
         else:
-            held = [leaf.holder for slot in head.parameters if (leaf := head.before.get(slot))]
-            self.lifted += [(head, x, x.copy()) for x in held if is_constant_array(self.world, x)]
+            for slot in head.parameters:
+                self._lift(head, head.before[slot].holder)
             size = head.begin - head.start
             del nodes[head.start :]
             del self.counted.idle[head.idle_first :]
