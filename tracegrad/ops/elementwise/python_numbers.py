@@ -63,7 +63,7 @@ def _lost(ct: Any, y: Any, x: Any, lost: str) -> tuple[Undefined | None]:
 
 
 number_read = _conversion(
-    "number_read",
+    "number",  # as it is called in sources: `number = float(v)`
     "float",
     "float64",
     attributes={"lost": ...},  # which gradient would be lost; empty where none would
