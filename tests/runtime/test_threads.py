@@ -186,6 +186,21 @@ def test_on_jax():
 # -- state --------------------------------------------------------------------------------------
 
 
+def test_one_tensor_is_handed_out_by_racing_threads():
+    """The array of a Tensor goes out in one thread, and is gone in another."""
+    for _ in range(5):
+        x = tg.tensor(np.arange(3.0))
+
+        def work(number: int, x: Any = x) -> None:
+            for _ in range(100):
+                assert x.numpy().sum() == 3.0
+                assert np.asarray(x) is not None
+
+        in_threads(work)
+        x.numpy()[0] = 5.0
+        assert (x * 1.0).sum().item() == 8.0
+
+
 class Norm:
     """Keeps the last mean that it has seen."""
 

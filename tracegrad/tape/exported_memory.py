@@ -9,6 +9,7 @@ something else. When the array handed out is gone, with all views of it, all is 
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -39,6 +40,7 @@ class _Out:
     watched: Foreign | None  # what the Tensors read it by meanwhile
 
 
+_lock = threading.RLock()  # an array may be gone in one thread while another is handed out
 _out: dict[int, list[_Out]] = {}  # by id of the memory
 _open: dict[int, list[_Out]] = {}  # of these, where tapes or views may hold the memory
 _changed: dict[int, tuple[weakref.ref[Any], int, Point]] = {}  # by id of the memory: until when
@@ -48,21 +50,26 @@ def hand_out(tensor: Any) -> np.ndarray:
     """The array of a Tensor, for code that may write into it."""
     if not isinstance(tensor._array, np.ndarray) or not tensor._array.flags.writeable:
         return np.asarray(plain(tensor._array))
-    before = _still_out(tensor._array)
-    if before is not None:
-        return before
-    given, out = _lend(tensor)
-    if _is_held_elsewhere(_out[out.key]):
-        out.digest = digest(out.array)
-        _open[out.key] = _out[out.key]
-        WRITES.last = ALWAYS
-    return given
+    with _lock:
+        before = _still_out(tensor._array)
+        if before is not None:
+            return before
+        given, out = _lend(tensor)
+        if _is_held_elsewhere(_out[out.key]):
+            out.digest = digest(out.array)
+            _open[out.key] = _out[out.key]
+            WRITES.last = ALWAYS
+        return given
 
 
 def _still_out(own: np.ndarray) -> np.ndarray | None:
     """What was handed out of this array before."""
-    outs = [out for out in _out.get(id(memory_of(own)), ()) if out.watched is own]
-    return outs[0].reference() if outs else None
+    for out in [out for out in _out.get(id(memory_of(own)), ()) if out.watched is own]:
+        given = out.reference()
+        if given is not None:
+            return given
+        _take_back(out)  # it is gone in another thread, which waits to say so
+    return None
 
 
 def _lend(tensor: Any) -> tuple[np.ndarray, _Out]:
@@ -76,7 +83,7 @@ def _lend(tensor: Any) -> tuple[np.ndarray, _Out]:
     given = np.asarray(memoryview(out.array))  # type: ignore[arg-type]
     out.reference = OwnReference(given, partial(_back, out))
     out.key = id(memory_of(own))
-    _out.setdefault(out.key, []).append(out)
+    _out[out.key] = [*_out.get(out.key, ()), out]
     return given, out
 
 
@@ -89,9 +96,16 @@ def _exchange(base: Any, old: np.ndarray, new: np.ndarray) -> None:
 
 def _back(out: _Out, reference: Any, ending: Any = sys.is_finalizing) -> None:
     """What was handed out is gone: whoever had the memory has it alone."""
-    if ending():
-        return
+    if not ending():
+        with _lock:
+            _take_back(out)
+
+
+def _take_back(out: _Out) -> None:
+    """Forgets what was handed out, once."""
     key = out.key
+    if out not in _out.get(key, ()):
+        return
     _out[key].remove(out)
     if out.digest is not None and digest(out.array) != out.digest:
         memory = memory_of(out.array)
@@ -117,10 +131,11 @@ def _settle() -> None:
 
 def look_again() -> None:
     """Forgets what is not held by tapes any more."""
-    for key in [key for key, outs in list(_open.items()) if not _is_held_elsewhere(outs)]:
-        for out in _open.pop(key, ()):
-            out.digest = None
-    _settle()
+    with _lock:
+        for key in [key for key, outs in list(_open.items()) if not _is_held_elsewhere(outs)]:
+            for out in _open.pop(key, ()):
+                out.digest = None
+        _settle()
 
 
 def _is_held_elsewhere(outs: Sequence[_Out]) -> bool:
