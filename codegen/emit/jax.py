@@ -52,6 +52,7 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     A Python number that JAX has with a dtype (`strong_numbers`) is cast to that of what it meets::
 
         float32[n] * float(s)    x * jnp.float32(s.astype(float))
+        uint8[n] + int(s)        k + jnp.uint8(s.astype(int))
     """
     result = call.results[0].type
     if not printed or any(name == "dtype" for name, _ in call.attributes):
@@ -68,9 +69,9 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     if found == wanted and (not is_weak or result.weak or result.dtype == "bool"):
         return {}
     pairs = zip(call.operands, printed, strict=True)
-    typed = [value.type.weak and not type.weak and is_inexact(type.dtype) for value, type in pairs]
+    typed = [value.type.weak and not type.weak and type.dtype != "bool" for value, type in pairs]
     strong = [i for i, has_a_dtype in enumerate(typed) if has_a_dtype]
-    if strong and is_inexact(wanted):
+    if strong and kind(wanted) != "bool":
         given = [(i, printed[i].dtype) for i in strong]
         real = real_of(wanted)
         return {i: wanted if kind(dtype) == "complex" else real for i, dtype in given}
@@ -124,9 +125,7 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
         for node in nodes:
             if isinstance(node, Call) and Trait.EXTENT not in node.op.traits:
                 if any(not v.type.weak or v in found for v in node.operands):
-                    found.update(
-                        v for v in node.results if v.type.weak and is_inexact(v.type.dtype)
-                    )
+                    found.update(v for v in node.results if v.type.weak and v.type.dtype != "bool")
             elif isinstance(node, Loop | Join):
                 parameters[node.label] = node.parameters
             if isinstance(node, Loop | Again) and node.label in parameters:

@@ -367,6 +367,21 @@ def floats_that_few_turns_make_numpys() -> None:
     assert type(compiled(-(positive**2))) is np.float64
 
 
+@otherwise("computes with functions of `math`")
+def functions_of_math():
+    compiled = tg.compile(lambda x: math.exp(x[0]))
+    number = 0.47738693467336685
+    assert compiled(np.array([number])) == float(np.exp(number))
+    np.testing.assert_allclose(compiled(np.array([number])), math.exp(number), rtol=1e-15)
+
+
+@otherwise("calls `math.fsum`")
+def sums_one_after_the_other():
+    x = np.array([1e16, 1.0, -1e16, *np.ones(7)])
+    assert math.fsum(x) == 8.0
+    assert tg.compile(lambda x: math.fsum(x))(x) == 7.0
+
+
 @otherwise("asks `np.isreal`")
 def types_of_math():
     assert type(np.isreal(1.5)) is bool

@@ -186,15 +186,15 @@ def test_on_jax():
 # -- state --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_one_tensor_is_handed_out_by_racing_threads():
     """The array of a Tensor goes out in one thread, and is gone in another."""
-    for _ in range(5):
+    for _ in range(20):
         x = tg.tensor(np.arange(3.0))
 
         def work(number: int, x: Any = x) -> None:
-            for _ in range(100):
+            for _ in range(300):
                 assert x.numpy().sum() == 3.0
-                assert np.asarray(x) is not None
 
         in_threads(work)
         x.numpy()[0] = 5.0

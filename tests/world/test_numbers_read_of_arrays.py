@@ -195,17 +195,98 @@ def test_what_int_raises():
     assert_same_bits(compiled(np.array([1.5, 2.0])), f(np.array([1.5, 2.0])))
 
 
-def test_what_int_raises_may_be_caught():
+def caught(x):
+    try:
+        k = int(x[0] * 3.0)
+    except ValueError:
+        k = -1
+    except OverflowError:
+        k = -2
+    return x.sum() * k
+
+
+@pytest.mark.parametrize("given", [np.array, lambda x: tg.tensor(x, requires_grad=True)])
+def test_what_int_raises_may_be_caught(given):
+    """Each error is a path; the number is none."""
+    compiled = tg.compile(caught)
+    for first in (0.5, np.nan, 0.7, -np.inf, np.nan, 2.0, np.inf, 9.0):
+        x = np.array([first, 2.0])
+        found = compiled(given(x))
+        found = found.detach() if isinstance(found, tg.Tensor) else found
+        np.testing.assert_array_equal(found, caught(x))
+    assert compiled.cache_info().traces == 3
+
+
+def test_arrays_with_axes_are_read_as_numpy_reads_them():
     def f(x):
         try:
-            return x * int(x[0] * 3.0)
-        except ValueError:
-            return -x
+            return float(x) * 2.0
+        except TypeError:
+            return -1.0
 
     compiled = tg.compile(f)
-    for first in (0.5, np.nan, 0.7, np.nan, 2.0):
+    with np.testing.suppress_warnings() as ignored:
+        ignored.filter(DeprecationWarning)
+        for shape in ((), (1,), (1, 1), (2,)):
+            x = np.full(shape, 3.0)
+            assert compiled(x) == f(x)
+
+
+LEFT = {
+    "slice": "def f(x):\n    return slice(int(x[0]), None), {'w': slice(0, x.argmax() + 2)}\n",
+    "kept_slice": "kept = {}\ndef f(x):\n    kept['at'] = slice(int(x[0]), 9)\n    return kept\n",
+    "range": "def f(x):\n    return range(int(x[0])), [int(x[1])]\n",
+}
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("name", LEFT)
+def test_numbers_in_what_c_holds(name):
+    f, compiled = function_of(LEFT[name], "f"), tg.compile(function_of(LEFT[name], "f"))
+    for first in (1.5, 3.7, 1.2, 5.0):
+        x = np.array([first, 2.0, 3.0])
+        assert shown(compiled(x)) == shown(f(x))
+
+
+class TooLarge(Exception):
+    def __init__(self, number, limit):
+        super().__init__("too large", number)
+        self.limit = limit
+
+
+def raising(x):
+    if x[0] > 1.0:
+        raise TooLarge(int(x[0]), float(x[1]))
+    if x[0] < -1.0:
+        raise ValueError("too small", int(x[0]), x * 2.0)
+    return x
+
+
+def test_numbers_in_exceptions_that_leave_the_function():
+    def result(function, x):
+        try:
+            return function(x)
+        except (TooLarge, ValueError) as error:
+            return type(error), error.args, vars(error)
+
+    compiled = tg.compile(raising)
+    for first in (2.5, 0.5, -3.5, 4.5, -2.5):
         x = np.array([first, 2.0])
-        assert_same_bits(compiled(x), f(x))
+        assert shown(result(compiled, x)) == shown(result(raising, x))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "float32"])
+def test_an_int_takes_the_dtype_of_arrays_in_jax(dtype):
+    pytest.importorskip("jax")
+
+    def f(x):
+        return x + int(x[1]), x * (int(x[0]) + 1), np.maximum(x, round(float(x[1])))
+
+    compiled = tg.compile(f, backend="jax")
+    for x in (np.array([3, 2], dtype), np.array([5, 7], dtype)):
+        for ours, own in zip(compiled(x), f(x), strict=True):
+            assert ours.dtype == own.dtype
+            np.testing.assert_array_equal(ours, own)
 
 
 def reported(x):

@@ -53,6 +53,7 @@ from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twic
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
+from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.recording import Loops
@@ -130,6 +131,11 @@ class Run:
         """Puts state and generators back to where they were before the run."""
         self.world.take_back()
         self.trace.generators.give_back()
+
+
+def _with_plain_slices(x: Any) -> Any:
+    """What a function returns; a slice, of which C reads the numbers, has Python's own."""
+    return as_plain_slice(x) if type(x) is slice else x
 
 
 def run_traced(
@@ -228,6 +234,7 @@ def run_traced(
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
+            itself = map_tree(_with_plain_slices, itself)
             guard_returned(world, itself)
             returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
             leaves = [leaf for leaf in arguments.leaves if leaf.traced]

@@ -418,6 +418,13 @@ def with_numbers(x: Any) -> Any:
     return x
 
 
+def as_plain_slice(x: slice) -> slice:
+    """A slice with numbers, of Python's or NumPy's, for Tensors that stand for such."""
+    parts = [x.start, x.stop, x.step]
+    given = [with_numbers(with_ints(part, False)) for part in parts]
+    return slice(*given) if any(map(operator.is_not, given, parts)) else x
+
+
 def as_key(x: Tensor, stays: bool = True) -> Any:
     """The number that Python hashes for a Tensor; where it `stays` its gradient goes no further."""
     key = x._array

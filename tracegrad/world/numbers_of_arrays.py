@@ -29,13 +29,19 @@ def number_of_array(
     if [type(x) for x in operands] != [Tensor] or keywords:
         return None
     x = operands[0]
-    if not x._is_traced or x.ndim or x.dtype.kind not in "fiub":
+    if not x._is_traced or x.dtype.kind not in "fiub":
         return None
+    if x.ndim:
+        return (lambda: _of_axes(kind, x)) if is_array_to_function(x) else None
     if x.__class__ is kind:
         return lambda: x
-    if kind is float:
-        return lambda: _float(x)
-    return (lambda: as_int(x)) if _has_int(x) else None
+    return lambda: _float(x) if kind is float else as_int(x)
+
+
+def _of_axes(kind: type, x: Tensor) -> Any:
+    """``float(x)`` of one element in an array with axes, where NumPy takes that (until 2.3)."""
+    kind(np.zeros(x._array.shape))
+    return kind(x)
 
 
 def _float(x: Tensor) -> Tensor:
@@ -59,23 +65,25 @@ def is_traced_index(x: Tensor) -> bool:
     return x._is_traced and not x.ndim and x.dtype.kind in "iu"
 
 
-def _has_int(x: Tensor) -> bool:
-    """Whether ``int(x)`` can be recorded: a function that catches exceptions asks for each."""
-    return x.dtype.kind != "f" or not x._traced[0].catches
-
-
 def as_int(x: Any) -> Any:
-    """A number as an int of Python's."""
-    if not (x._is_traced and _has_int(x)):
+    """A number as an int of Python's; NaN and infinities raise.
+
+    A function that catches exceptions is asked which there is, so that each is a path of its own.
+    """
+    if not x._is_traced:
         return int(x)
+    trace, number = x._traced[0], np.asarray(x._array)
+    if trace.catches and x.dtype.kind == "f" and not bool(np.isfinite(x)):
+        bool(np.isnan(x))  # else it is an infinity
+        return int(number)
     try:
-        number = _as_number(x, whole_number(x))
-        if has_slope(x):
-            x._became((number,))
-        return number
-    except (ValueError, OverflowError):  # of NaN or an infinity
-        x._traced[0].notes_exception("an exception in int(x)")
+        found = _as_number(x, whole_number(x))
+    except (ValueError, OverflowError):
+        trace.notes_exception("an exception in int(x)")
         raise
+    if has_slope(x):
+        x._became((found,))
+    return found
 
 
 def rounded(x: Tensor) -> Callable[[], Any] | None:

@@ -80,8 +80,13 @@ class StandIns(machine.World):
                     )
             else:
                 self._views.setdefault(id(result.base), []).append(OwnReference(result))
-        elif isinstance(result, deque) and isinstance(operation, type):
-            self.kept.made_again(result)  # it holds arrays when the run is over
+        made = result
+        if result is None and operands and getattr(operation, "__name__", "") == "__init__":
+            made = operands[0]
+        if isinstance(made, deque) and isinstance(operation, type):
+            self.kept.made_again(made)  # it holds arrays when the run is over
+        elif isinstance(made, BaseException) and made.args:
+            self.kept.writes(ATTRIBUTE, made, "args", made.args)  # and so does this
         return result
 
     def has_made(self, array: Any) -> bool:

@@ -35,7 +35,7 @@ from tracegrad.world.lengths import Length
 ATTRIBUTE, ITEM, CELL, VARIABLE = range(4)
 NOTHING = object()
 _HOLDING: tuple[Any, ...] = (
-    *(Tensor, list, tuple, dict, deque, set, frozenset),
+    *(Tensor, list, tuple, dict, deque, set, frozenset, slice),
     *(SimpleNamespace, partial, BaseException),
     *(MappingProxyType, type(iter([]))),
 )
@@ -271,6 +271,10 @@ class _Shown:
             items = tuple([self.of(x, tensor) for x in value])
             same = all(a is b for a, b in zip(items, value, strict=True))
             return value if same else tuple.__new__(type(value), items)
+        if isinstance(value, slice):
+            parts = value.start, value.stop, value.step
+            found = [self.of(x, tensor) for x in parts]
+            return slice(*found) if any(map(is_not, found, parts)) else value
         if isinstance(value, set | frozenset):
             return self._set(value, tensor)
         if isinstance(value, partial):
