@@ -217,7 +217,7 @@ def test_what_int_raises_may_be_caught(given):
     assert compiled.cache_info().traces == 3
 
 
-def test_arrays_with_axes_are_read_as_numpy_reads_them():
+def test_arrays_with_axes_are_read_as_numpy_reads_them(monkeypatch):
     def f(x):
         try:
             return float(x) * 2.0
@@ -230,6 +230,8 @@ def test_arrays_with_axes_are_read_as_numpy_reads_them():
         for shape in ((), (1,), (1, 1), (2,)):
             x = np.full(shape, 3.0)
             assert compiled(x) == f(x)
+        monkeypatch.setattr(tg.config, "compile", False)
+        assert tg.compile(f)(np.full(1, 3.0)) == f(np.full(1, 3.0))
 
 
 LEFT = {

@@ -183,7 +183,6 @@ CAUGHT: dict[str, tuple[Callable[[Any], Any], int, int]] = {  # what raises for 
     "solve": (lambda x: np.linalg.solve(np.eye(4), x).sum() * x, 3, 4),
     "item": (lambda x: x[2:].item() * x, 4, 3),
     "bool": (lambda x: x * 2.0 if x[2:] > 0.0 else x, 4, 3),
-    "int": (lambda x: x * int(x[2:]), 4, 3),
 }
 
 

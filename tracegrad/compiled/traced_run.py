@@ -135,7 +135,9 @@ class Run:
 
 def _with_plain_slices(x: Any) -> Any:
     """What a function returns; a slice, of which C reads the numbers, has Python's own."""
-    return as_plain_slice(x) if type(x) is slice else x
+    if all(type(leaf) is not slice for leaf in flatten(x)[0]):
+        return x  # with the very containers
+    return map_tree(lambda leaf: as_plain_slice(leaf) if type(leaf) is slice else leaf, x)
 
 
 def run_traced(
@@ -234,7 +236,7 @@ def run_traced(
             if world.joins is not None:
                 world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-            itself = map_tree(_with_plain_slices, itself)
+            itself = _with_plain_slices(itself)
             guard_returned(world, itself)
             returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
             leaves = [leaf for leaf in arguments.leaves if leaf.traced]

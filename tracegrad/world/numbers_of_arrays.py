@@ -29,10 +29,10 @@ def number_of_array(
     if [type(x) for x in operands] != [Tensor] or keywords:
         return None
     x = operands[0]
-    if not x._is_traced or x.dtype.kind not in "fiub":
-        return None
     if x.ndim:
         return (lambda: _of_axes(kind, x)) if is_array_to_function(x) else None
+    if not x._is_traced or x.dtype.kind not in "fiub":
+        return None
     if x.__class__ is kind:
         return lambda: x
     return lambda: _float(x) if kind is float else as_int(x)
