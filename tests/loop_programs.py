@@ -607,10 +607,38 @@ def results(text: str, kind: str, inputs: Sequence[tuple[Any, ...]]) -> tuple[li
     function: Any = made.f
     if kind == "compile":
         function = tg.compile(made.f)
+    elif kind.endswith("tape"):
+        function = tg.compile(made.f)
     elif kind != "plain":
         function = tg.value_and_grad(made.f, argnums=(0, 1))
-    with compiling(kind != "eager"):
-        return [called(function, args, made.outside) for args in inputs], function
+    call = on_tape(function) if kind.endswith("tape") else function
+    with compiling(not kind.startswith("eager")):
+        return [called(call, args, made.outside) for args in inputs], function
+
+
+def on_tape(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a call on Tensors that require grad returns, with their gradients.
+
+    So that second derivatives are seen, there is also what the sum of the first ones gives.
+    """
+
+    def call(x: Any, w: Any, *others: Any) -> Any:
+        leaves = [tg.Tensor(v, requires_grad=True) for v in (x, w)]
+        value = function(*leaves, *others)
+        if not (isinstance(value, tg.Tensor) and value.requires_grad):
+            return value
+        total = value.sum()
+        total.backward(retain_graph=True)
+        first = [leaf.grad for leaf in leaves]
+        again = tg.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+        moving = [g.sum() for g in again if g is not None and g.requires_grad]
+        second = [None, None]
+        if moving:
+            second = tg.autograd.grad(sum(moving), leaves, allow_unused=True)
+        given = [*first, *again, *second]
+        return value.detach(), [None if g is None else g.detach() for g in given]
+
+    return call
 
 
 class Late(BaseException):
@@ -661,17 +689,33 @@ def examined(text: str, inputs: Sequence[tuple[Any, ...]]) -> Examined:
     if plain is None:
         return found
     with settings():
-        for other in ("compile", "gradient"):
-            wanted = plain if other == "compile" else results(text, "eager", calls)[0]
+        eager = results(text, "eager", calls)[0]
+        taped = results(text, "eager tape", calls)[0]
+        known = {"compile": plain, "gradient": eager, "tape": taped}
+        for other, wanted in known.items():
             given, function = results(text, other, calls)
             found.calls += len(calls)
             _count(found, function, inputs[0])
             for i, (a, b) in enumerate(zip(given, wanted, strict=True)):
+                if other == "tape" and b[0]:  # it writes Tensors to arrays
+                    a, b = first_gradients(a, calls[i]), eager[i]
                 differing = difference(a, b)
                 if differing is not None:
                     found.fault = f"{other}, call {i}: {differing}"
                     return found
     return found
+
+
+def first_gradients(given: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
+    """What came of a call `on_tape`, in the form of a value with gradients."""
+    error, found, *others = given
+    if error or type(found) is not tuple:
+        found = (found, [None, None])
+    value, gradients = found
+    plain = value.numpy()[()] if isinstance(value, tg.Tensor) else value
+    pairs = zip(gradients[:2], args, strict=False)
+    full = tuple([np.zeros_like(x) if g is None else g.numpy() for g, x in pairs])
+    return error, (plain, full), *others
 
 
 def _count(found: Examined, function: Any, args: tuple[Any, ...]) -> None:

@@ -20,9 +20,10 @@ from codegen.types import kind
 from codegen.verify import verify
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.differentiation.backwards_apart import backwards_apart
 from tracegrad.differentiation.forward_mode import with_tangents
 from tracegrad.differentiation.jacobians import with_jacobian, with_products
-from tracegrad.differentiation.joins import Unjoined, backwards_apart, joined_gradients
+from tracegrad.differentiation.joins import Unjoined, joined_gradients
 from tracegrad.differentiation.loops.gradients import numbered_gradients
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
@@ -135,6 +136,7 @@ def joint_graph(
         pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
         frame = replace(frame, alike=tuple(pairs))
     graph = face.replace(frame=frame).with_block(block)
+    recorded = targets if transform.kind == "vjp" else _requiring(paths, arguments)
     if paths.loops:
         graph = _verified(graph)
         if transform.of_number:
@@ -142,11 +144,10 @@ def joint_graph(
             graph, of = _verified(written, graph), [of[number] for number in numbers]
     elif paths.joined:
         graph = _joined(graph)
-        recorded = targets if transform.kind == "vjp" else _requiring(paths, arguments)
         if transform.of_number:
             graph = _joined(joined_gradients(graph, targets), graph)
-        elif recorded and not transform.gives_derivatives:
-            backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
+    if recorded and (paths.loops or paths.joined) and not transform.gives_derivatives:
+        backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
     if transform.takes_tangents:
         tangents = _tangents(paths, arguments, wanted)
         graph, tangents = _converted(graph, tangents)

@@ -17,8 +17,9 @@ import numpy as np
 
 from codegen import ir
 from codegen.errors import CodegenError
-from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, ends, walk
+from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, ends, renamed, walk
 from codegen.load import load
+from codegen.passes.dce import dce
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.arguments.argument_changes import overlapping
@@ -30,14 +31,18 @@ from tracegrad.compiled.handed_out import handed_out
 from tracegrad.compiled.joint_graph import Returned, at_ends
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version, memory
-from tracegrad.differentiation.joins import Apart, backwards_apart
+from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike
+from tracegrad.differentiation.loops.residual_reads import read_in
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
+from tracegrad.differentiation.ways_back import Apart
 from tracegrad.errors import BackwardError, FiniteError
-from tracegrad.execution.graph_interpreter import concrete, lengths, lengths_of, read
+from tracegrad.execution.graph_interpreter import run_through
 from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
+from tracegrad.ops.python_lists import OF_LISTS, stacked
 from tracegrad.ops.random_draws import drawn
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign, kept, note
@@ -45,7 +50,7 @@ from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_s
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import End, blocks, outcome_key
+from tracegrad.tracing.path_tree import End, blocks
 from tracegrad.user_code.program_points import capture, label
 from tracegrad.values.dispatch import apply, is_jax_array, is_number
 from tracegrad.values.pytree import flatten, map_tree, path_text
@@ -70,39 +75,67 @@ class Way:
     """One path, or those whose arms meet, with its backward."""
 
     path: Graph  # straight code, or all of the forward
+    replayed: Graph  # the same, without what is kept
     target: str
     targets: tuple[Value, ...]
     returned: tuple[Value, ...]
     outputs: tuple[Value, ...]  # those of them that have a gradient
     residuals: tuple[Value, ...] = ()  # that the path makes
     read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
-    backwards: dict[tuple[int, ...], Back] = field(default_factory=dict)
+    number: int = 0  # of its return, in the order of the graph
+    backwards: dict[tuple[int, ...], Back | None] = field(default_factory=dict)
 
     def backward(self, given: tuple[int, ...]) -> Back | None:
         """The way back from cotangents of these of the outputs; None where it has no program."""
-        found = self.backwards.get(given)
-        if found is None and not _has_joins(self.path):
+        if given not in self.backwards:
             outputs = [self.outputs[k] for k in given]
-            cts = {
-                v: Value(v.type, Origin(f"ct{k}", True))
-                for v, k in zip(outputs, given, strict=True)
-            }
-            flows = sources(self.path, outputs)
-            targets = [target for target in self.targets if target in flows]
-            joint = differentiate(self.path, targets, cts, keep=())
-            found = self._enter(joint, self.path, given, tuple(cts.values()), targets)
-        return found
+            straight = _is_straight(self.path)
+            self.backwards[given] = (
+                self._straight(outputs, given) if straight else self._of_some(outputs, given)
+            )
+        return self.backwards[given]
 
-    def _enter(
+    def _straight(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back:
+        cts = {
+            v: Value(v.type, Origin(f"ct{k}", True)) for v, k in zip(outputs, given, strict=True)
+        }
+        flows = sources(self.path, outputs)
+        targets = [target for target in self.targets if target in flows]
+        joint = differentiate(self.path, targets, cts, keep=())
+        return self._back(joint, given, tuple(cts.values()), targets)
+
+    def _of_some(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back | None:
+        """The way back from some outputs, where it reads what calls keep for that from all."""
+        try:
+            apart = backwards_apart(self.replayed, self.targets, {self.number: outputs})
+        except Unrollable:
+            return None
+        alike = kept_alike(self.replayed, self.path, apart.forward)
+        backward = renamed(apart.backwards[self.number], alike)
+        made = {result for node in walk(backward.nodes) for result in node.results}
+        cts = tuple(apart.cotangents[self.number].values())
+        known = {*made, *cts, *self.path.inputs, *self.path.producer}
+        if not known.issuperset(read_in(backward)):
+            return None
+        absent = {alike.get(value, value) for value in apart.absent}
+        found = self._back(self._behind(backward), given, cts, self.targets, absent)
+        return found if found.kept else None
+
+    def _behind(self, backward: Block) -> Graph:
+        """A backward, with the numbers that it has in common with the forward."""
+        constants = [n for n in self.path.all_nodes if isinstance(n, Constant)]
+        return self.path.with_block(backward.with_nodes((*constants, *backward.nodes)))
+
+    def _back(
         self,
         joint: Graph,
-        forward: Graph,
         given: tuple[int, ...],
         cts: tuple[Value, ...],
         targets: Sequence[Value],
         absent: Set[Value] = frozenset(),
     ) -> Back:
-        graph, reads = backward_graph(joint, forward, cts)
+        """The program of the backward part of a graph."""
+        graph, reads = backward_graph(joint, self.path, cts)
         frame = replace(
             graph.frame, absent=frozenset(i for i, v in enumerate(reads) if v in absent)
         )
@@ -110,17 +143,16 @@ class Way:
         program = compile_graph(graph, self.target, sound=True)
         places = tuple(map(self.path.inputs.index, targets))
         known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
+        known.update(set(self.path.inputs).difference(read_in(graph.block)))  # of these the lengths
         kept = len(given) == len(self.outputs) or known.issuperset(reads)
-        found = self.backwards[given] = Back(program, tuple(reads), places, kept)
-        return found
+        return Back(program, tuple(reads), places, kept)
 
-    def enter_all(self, apart: Apart, backward: Block, cts: tuple[Value, ...]) -> None:
+    def enter_all(self, apart: Apart) -> None:
         """Enters the way back from cotangents of all outputs, where arms meet."""
-        constants = [n for n in apart.forward.all_nodes if isinstance(n, Constant)]
-        block = backward.with_nodes((*constants, *backward.nodes))
-        joint = apart.forward.with_block(block)
-        every = tuple(range(len(self.outputs)))
-        self._enter(joint, apart.forward, every, cts, self.targets, apart.absent)
+        every, backward = tuple(range(len(self.outputs))), apart.backwards[self.number]
+        cts = tuple(apart.cotangents[self.number].values())
+        joint = self._behind(backward)
+        self.backwards[every] = self._back(joint, every, cts, self.targets, apart.absent)
 
     def keeps(self, reads: Sequence[Value]) -> None:
         """Has calls keep what the way back reads, and what was drawn: no replay draws it again."""
@@ -138,7 +170,7 @@ class Way:
     def inner(self) -> frozenset[int]:
         """The outputs from which others are computed, of which a backward goes past them."""
         every = range(len(self.outputs))
-        if _has_joins(self.path):
+        if not _is_straight(self.path):
             return frozenset(every if len(every) > 1 else ())
         return frozenset(
             k
@@ -174,49 +206,29 @@ class Way:
 
     def replay(self, inputs: Sequence[Any], residuals: Mapping[Value, Any]) -> list[Any]:
         """The outputs that have a gradient, by the ops of the path on Tensors."""
-        values: dict[Value, Any] = dict(zip(self.path.inputs, inputs, strict=True))
-        known = lengths(self.path, [getattr(x, "_array", x) for x in inputs])
-        block: Block | None = self.path.block
-        joins: dict[object, ir.Join] = {}
-        while block is not None:
-            following, outputs = None, block.outputs
-            for node in block.nodes:
-                match node:
-                    case Constant(value, result):
-                        strong = np.dtype(result.type.dtype).type
-                        values[result] = value if result.type.weak else strong(value)
-                    case Call(op, results=results) if Trait.UNSET in op.traits:
-                        values.update(dict.fromkeys(results))
-                    case Call(op, results=(result,)) if op is drawn:
-                        values[result] = wrap(residuals[result])
-                    case Call(op, operands, attributes, results):
-                        read_now = {name: concrete(v, known, self.path) for name, v in attributes}
-                        out = apply(op, [values[v] for v in operands], read_now)
-                        made = out if len(results) > 1 else (out,)
-                        values.update(zip(results, made, strict=True))
-                        known |= lengths_of(results, [getattr(x, "_array", x) for x in made], known)
-                    case ir.Branch(operand, look, outcomes, blocks_):
-                        found = outcome_key(read(bare(values[operand]), look))
-                        arms = dict(zip(map(outcome_key, outcomes), blocks_, strict=True))
-                        following = arms.get(found)
-                    case ir.Join(label):
-                        joins[label], following = node, node.body
-                    case ir.Again(label, arguments):
-                        given = [values[v] for v in arguments]
-                        values.update(zip(joins[label].parameters, given, strict=True))
-                        following = joins[label].after
-            block = following
-        if outputs != self.returned:
+
+        def recorded(call: Call, _: Any, operands: Sequence[Any], read: Mapping[str, Any]) -> Any:
+            if call.op is drawn:
+                return wrap(residuals[call.results[0]])
+            if call.op in OF_LISTS:
+                return OF_LISTS[call.op](*operands)
+            return apply(call.op, [stacked(x) for x in operands], read)
+
+        end, values = run_through(self.replayed, inputs, recorded)
+        if end.outputs != self.returned:
             self._refuse_changed()
         self._compare(values, residuals)
-        return [values[output] for output in self.outputs]
+        return [stacked(values[output]) for output in self.outputs]
 
     def _compare(self, values: Mapping[Value, Any], residuals: Mapping[Value, Any]) -> None:
         """Raises where an input has changed, which shows in what is computed from it again."""
         if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
             return
         for value, saved in residuals.items():
-            now = getattr(values[value], "_array", values[value])
+            now = values.get(value)  # none where it is kept of many turns
+            if now is None or type(now) is list:
+                continue
+            now = getattr(now, "_array", now)
             if saved is not now and not np.array_equal(now, saved, True):
                 self._refuse_changed()
 
@@ -231,8 +243,9 @@ class Way:
         )
 
 
-def _has_joins(graph: Graph) -> bool:
-    return any(isinstance(node, ir.Join) for node in graph.all_nodes)
+def _is_straight(graph: Graph) -> bool:
+    """Whether it is the code of one path."""
+    return not any(isinstance(node, ir.Join | ir.Loop) for node in graph.all_nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,12 +400,13 @@ class Recorded:
 
         def close(end: End, outputs: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Block:
             self.numbers.append(every.index(end))
-            if not version.tree.joined:
+            if not meets:
                 self.ways[self.numbers[-1]] = self._way(outputs, before)
             return Block((), outputs, None, (), end.origin)
 
+        meets = version.tree.joined or version.tree.loops
         block = blocks(version.tree, close)
-        if version.tree.joined:
+        if meets:
             block = self._meeting(block)
         block = self._returning(block)
         frame = replace(
@@ -437,20 +451,23 @@ class Recorded:
         depends = reached(path, self.targets)
         once = dict.fromkeys(given)
         outputs = tuple([v for v in once if v in depends and is_inexact(v.type.dtype)])
-        way = Way(path, self.version.mode.text, self.targets, given, outputs)
+        way = Way(path, path, self.version.mode.text, self.targets, given, outputs)
         if outputs:
             way.keeps(way.whole.reads)
         return way
 
     def _meeting(self, block: Block) -> Block:
-        """The forward of paths whose arms meet, once the ways back are known."""
-        apart = backwards_apart(self.forward.with_block(block), self.targets)
+        """The forward of paths whose arms meet, or with loops, once the ways back are known."""
+        replayed = dce(self.forward.with_block(block))  # dead code may read what is not there
+        block = replayed.block
+        apart = backwards_apart(replayed, self.targets)
         for i, (number, end) in enumerate(zip(self.numbers, ends(block), strict=True)):
             cts = apart.cotangents[i]
             target = self.version.mode.text
-            way = Way(apart.forward, target, self.targets, end.outputs, tuple(cts))
+            path = apart.forward, replayed
+            way = Way(*path, target, self.targets, end.outputs, tuple(cts), number=i)
             if cts:
-                way.enter_all(apart, apart.backwards[i], tuple(cts.values()))
+                way.enter_all(apart)
                 way.keeps(way.whole.reads)
             self.ways[number] = way
         return apart.forward.block
@@ -458,7 +475,7 @@ class Recorded:
     @property
     def sources(self) -> list[str]:
         """The sources of the forward and of the backwards."""
-        backs = [back for way in self.ways.values() for back in way.backwards.values()]
+        backs = [b for way in self.ways.values() for b in way.backwards.values() if b is not None]
         return [program.source.text for program in (self.program, *(b.program for b in backs))]
 
     def holds(self, arrays: Sequence[Any]) -> bool:
@@ -578,7 +595,9 @@ def why_not_recorded(version: Version) -> str:
     tree = version.tree
     if tree.masks:
         return "it has lengths that only data tell (a boolean mask)"
-    if tree.closed or tree.loops or version.of_graph:  # the last has the tree of another one
+    if tree.closed:
+        return "it has lengths that only data tell"
+    if version.of_graph:  # it has the tree of another one
         return "it has a loop that stays a loop"
     if version.target == "jax" and version.checked:  # a look is not part of the program
         return "it looks at values, which no program for JAX does"

@@ -185,7 +185,7 @@ def run_traced(
     tapes = bool(arguments.require_grad)
     if followed.tree is not None and choices is None:
         world.watch_turns(UnseenTurns(world, trace, target))
-    elif not tapes:
+    else:
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped = taped or samples
         world.loops.differentiated = bool(wanted) or (bool(given) and STATE.grad_enabled)
@@ -282,7 +282,7 @@ def run_traced(
         if of_tensors and not effect:
             _refuse_own_leaves(itself, stores, world)
             if tapes:
-                _refuse_asked_of_history(itself, stores, world)
+                _refuse_asked_of_history(stores, world)
     except (TracegradError, *RESTARTS):  # a call that is refused leaves everything as it was
         _take_back(world, trace)
         raise
@@ -409,16 +409,14 @@ def _refuse_own_leaves(returned: Any, stores: Sequence[Store], world: World) -> 
             raise Unprogrammed("returns a leaf that it makes", _place_of(tensor))
 
 
-def _refuse_asked_of_history(returned: Any, stores: Sequence[Store], world: World) -> None:
+def _refuse_asked_of_history(stores: Sequence[Store], world: World) -> None:
     """Raises where the caller may ask of the history of a call what one node of it has not."""
-    tensors = _with_history(returned, stores)
     for store in stores:
         if store.kind == "contents" and isinstance(store.holder, Tensor):
             _refuse_written(store, world)
-    for node in [node for node in engine.left_behind(tensors) if node.traced is not None]:
-        for extras in (node.more or {}).values():
-            if "retain" in extras and (kept := extras["retain"]()) is not None:
-                raise Unprogrammed("keeps a gradient (retain_grad)", _place_of(kept))
+    for kept in [reference() for reference in world.retained]:
+        if kept is not None:
+            raise Unprogrammed("keeps a gradient (retain_grad)", _place_of(kept))
 
 
 def _refuse_written(store: Store, world: World) -> None:

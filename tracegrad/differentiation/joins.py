@@ -7,8 +7,9 @@ taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from codegen.ir import (
     Again,
@@ -18,17 +19,22 @@ from codegen.ir import (
     Graph,
     Join,
     Node,
-    Origin,
     Value,
-    ends,
     renamed,
     walk,
 )
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.gradients import Seeds, giving
-from tracegrad.differentiation.reverse_mode import Mixed, Reverse, moves
-from tracegrad.differentiation.ways_back import Unjoined, WaysBack, behind, is_of_rows
+from tracegrad.differentiation.reverse_mode import Mixed, Reverse
+from tracegrad.differentiation.ways_back import (
+    Apart,
+    Unjoined,
+    WaysBack,
+    behind,
+    cotangents_of,
+    is_of_rows,
+)
 from tracegrad.ops.checkpoint_markers import regions_of
 from tracegrad.ops.python_calls import hooked
 from tracegrad.ops.python_lists import unset_like
@@ -49,26 +55,18 @@ def joined_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None 
         raise Unjoined(None, str(error)) from error
 
 
-@dataclass(frozen=True)
-class Apart:
-    """A forward that keeps what its backwards read, and for each of its returns the backward.
+def joined_backwards_apart(
+    graph: Graph,
+    wanted: Sequence[Value],
+    some: Mapping[int, Collection[Value]] = MappingProxyType({}),
+) -> Apart:
+    """As `joined_gradients`, of all outputs; forward and backwards are no one graph.
 
-    A backward goes from `cotangents` of the outputs that have one to those of what was wanted, with
-    nothing (`unset`) where none has flowed. `absent` are parameters of the forward that have no
-    value on some path.
+    Of the returns in `some`, by number, only these outputs have cotangents.
     """
-
-    forward: Graph
-    backwards: tuple[Block, ...]
-    cotangents: tuple[Mapping[Value, Value], ...]
-    absent: Set[Value]
-
-
-def backwards_apart(graph: Graph, wanted: Sequence[Value]) -> Apart:
-    """As `joined_gradients`, of all outputs; forward and backwards are no one graph."""
     _require_plain(graph)
     try:
-        return _Writer(graph, wanted, zeros=False).apart()
+        return _Writer(graph, wanted, zeros=False).apart(some)
     except Mixed as error:
         raise Unjoined(None, str(error)) from error
 
@@ -102,12 +100,8 @@ class _Writer(WaysBack):
         block = renamed(self._rebuilt(self.graph.block, given), self._renamed())
         return self.graph.with_block(block)
 
-    def apart(self) -> Apart:
-        outputs = [self._with_cotangents(end) for end in ends(self.graph.block)]
-        cts = [
-            {v: Value(v.type, Origin(f"ct{k}", True)) for k, v in enumerate(values)}
-            for values in outputs
-        ]
+    def apart(self, some: Mapping[int, Collection[Value]]) -> Apart:
+        cts = cotangents_of(self.graph, self.active, some)
         self.seeds = lambda _, number: cts[number]
         found = self._backwards()
         names = self._renamed()
@@ -118,10 +112,6 @@ class _Writer(WaysBack):
         forward = self.graph.with_block(self._rebuilt(self.graph.block, plain))
         absent = {p for facts in self.joins.values() for p in facts.further.values()}
         return Apart(forward, tuple(backwards), tuple(cts), absent)
-
-    def _with_cotangents(self, end: Block) -> list[Value]:
-        """What a return gives that depends on what is wanted."""
-        return [v for v in dict.fromkeys(end.outputs) if v in self.active and moves(v)]
 
     def _backwards(self) -> dict[Block, Block]:
         """The backward behind each return."""

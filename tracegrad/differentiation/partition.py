@@ -17,6 +17,7 @@ from codegen.ir import (
     Frame,
     Graph,
     Join,
+    Loop,
     Node,
     Origin,
     Value,
@@ -25,6 +26,7 @@ from codegen.ir import (
 )
 from codegen.passes.dce import dce
 from codegen.sizes import Size
+from codegen.types import LIST
 
 
 def backward_graph(
@@ -46,11 +48,12 @@ def backward_graph(
         residuals.update((v, None) for v in node.operands if v in made)
     gradients = [v for end in ends(block) for v in end.outputs]
     residuals.update((v, None) for v in gradients if v in made)
-    needed = {s for node in nodes for s in _symbols(node, joint)}
+    needed = {s for node in nodes for s in _symbols(node, joint)} - joint.sizes.counters.keys()
     needed |= {s for v in gradients for dim in v.type.shape for s in _names(dim, joint)}
     known = {
         name
         for value in (*residuals, *cotangents)
+        if value.type != LIST
         for dim in value.type.shape
         if (name := _bare(joint.sizes.resolve(dim)))
     }
@@ -72,7 +75,7 @@ def _without_forward(block: Block, results: set[Value]) -> Block:
             case Branch(blocks=blocks) | Join(blocks=blocks):
                 inner = tuple(_without_forward(b, results) for b in blocks)
                 nodes.append(replace(node, blocks=inner))
-            case Again():
+            case Again() | Loop():  # a loop of the backward
                 nodes.append(node)
             case Call() if node.results[0] not in results:
                 nodes.append(node)

@@ -13,8 +13,8 @@ arms of an ``if``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from codegen.ir import (
@@ -28,6 +28,7 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
+    ends,
     renamed,
     walk,
 )
@@ -43,7 +44,7 @@ from tracegrad.differentiation.joined_cotangents import (
     Zeros,
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.reverse_mode import Places, Reverse
+from tracegrad.differentiation.reverse_mode import Places, Reverse, moves
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.python_lists import unset_like
@@ -61,6 +62,38 @@ class Unjoined(Unrollable):
     def __init__(self, label: object, why: str) -> None:
         super().__init__(why)
         self.label = label
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A forward that keeps what its backwards read, and for each of its returns the backward.
+
+    A backward goes from `cotangents` of the outputs that have one to those of what was wanted, with
+    nothing (`unset`) where none has flowed. `absent` are parameters of the forward that have no
+    value on some path.
+    """
+
+    forward: Graph
+    backwards: tuple[Block, ...]
+    cotangents: tuple[Mapping[Value, Value], ...]
+    absent: Set[Value] = frozenset()
+
+
+def cotangents_of(
+    graph: Graph, active: Set[Value], some: Mapping[int, Collection[Value]]
+) -> tuple[dict[Value, Value], ...]:
+    """For each return, what stands for cotangents of those of its outputs that are `active`.
+
+    Of returns in `some` that is so of these outputs alone.
+    """
+    outputs = [dict.fromkeys(end.outputs) for end in ends(graph.block)]
+    found = [
+        [v for v in values if v in active and moves(v) and v in some.get(i, values)]
+        for i, values in enumerate(outputs)
+    ]
+    return tuple(
+        {v: Value(v.type, Origin(f"ct{k}", True)) for k, v in enumerate(values)} for values in found
+    )
 
 
 Then: TypeAlias = "Callable[[Flow], Block]"

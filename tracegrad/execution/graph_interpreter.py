@@ -154,11 +154,15 @@ def lengths_of(
     for value, array in zip(of, arrays, strict=True):
         if value.type == LIST:
             continue
-        for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+        for dim, length in zip(value.type.shape, _shape(array), strict=True):
             name = None if isinstance(dim, int) else dim.symbol()
             if name is not None and name not in before:
                 known[name] = length
     return known
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return (len(x), *np.shape(x[0])) if type(x) is list else np.shape(x)
 
 
 def concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:

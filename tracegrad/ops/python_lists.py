@@ -6,7 +6,7 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -355,3 +355,30 @@ def symbols_of_lengths(nodes: Iterable[Node], sizes: Sizes) -> Iterator[str]:
     for node in walk(nodes):
         if isinstance(node, Call) and node.op is length:
             yield from symbols(sizes.resolve(node.attribute("size")))
+
+
+def stacked(x: Any) -> Any:
+    """The array of a list of Tensors."""
+    return TABLE["stack"](*x, axis=0) if type(x) is list else x
+
+
+def _rows_of(x: Any) -> list[Any]:
+    return x if type(x) is list else [x[i] for i in range(len(x))]
+
+
+def _with_item(saved: Any, value: Any, k: Any) -> list[Any]:
+    rows, k = _rows_of(saved), int(k)
+    return [*rows[:k], value, *rows[k + 1 :]]
+
+
+OF_LISTS: Mapping[OpRecord, Callable[..., Any]] = {
+    array_list: lambda *values: list(values),
+    new_list: lambda *values: list(values),
+    row_list: _rows_of,
+    append_row: _with_item,
+    collected: _with_item,
+    list_item: lambda saved, k: saved[int(k)],
+    list_length: len,
+    listed_rows: stacked,
+}
+"""What these ops do with lists of Tensors, each of which has a history of its own."""

@@ -8,6 +8,7 @@ eagerly, on the caller's Tensors.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor
@@ -33,6 +34,8 @@ def refuse_history_read(world: World, x: Tensor, name: object) -> None:
     original = world.original(x) if name in _OF_ARGUMENTS else x
     if original is not x and type(original) is Tensor:
         world.ends_run(f"asks for .{name} of a Tensor")
+    if name == "retain_grad":
+        world.retained.append(ref(x))
     if name in _OF_OUTSIDE and not world.is_own_leaf(x) and world.is_outside(x):
         world.ends_run(f"calls .{name} of a Tensor from outside")
 

@@ -25,6 +25,7 @@ from types import (
     ModuleType,
 )
 from typing import Any, NoReturn
+from weakref import ref
 
 import numpy as np
 
@@ -109,6 +110,7 @@ class World(Variables, Sequences, Classes):
         self.special = native_tables.SPECIAL  # methods that who is given an object may call
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.tapes = False  # the caller gave Tensors, whose histories go on
+        self.retained: list[ref[Tensor]] = []  # whose gradients the function asked to be kept
         self.arguments: Collection[int] = ()  # of the traced function, defaults too, by id
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place

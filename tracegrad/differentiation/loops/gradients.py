@@ -85,37 +85,40 @@ Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 
 
 def numbered_gradients(
-    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None, zeros: bool = True
 ) -> tuple[Graph, list[int]]:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
     With it, for each of its returns the number of that in the old graph: where whole turns may have
     been made or none, the backward of a return goes two ways. `seeds` writes the cotangents of what
     a return gives, by its number in the order of the graph; without it that of the first output is
-    1. Raises `Unrollable` where a loop has no such form.
+    1. Where no cotangent flows stand `zeros`, else what is `unset`. Raises `Unrollable` where a
+    loop has no such form.
     """
     graph = with_last_items(through_lists(as_recorded(graph)), wanted)
     graph, labels = with_flags(without_repeats(graph), wanted)
     if labels:
-        whole, numbers = _of_each(graph, wanted, seeds)
+        whole, numbers = _of_each(graph, wanted, seeds, zeros)
         return without_joins(whole, labels), numbers
-    return _of_each(graph, wanted, seeds)
+    return _of_each(graph, wanted, seeds, zeros)
 
 
-def _of_each(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None) -> tuple[Graph, list[int]]:
+def _of_each(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None, zeros: bool
+) -> tuple[Graph, list[int]]:
     """`numbered_gradients` of a graph whose loops have an array for each variable."""
     met = with_meeting_arms(graph)
     if met is not graph:
         with suppress(Unrollable):  # else they are gone back through one by one
-            return _numbered(met, wanted, seeds)
-    return _numbered(graph, wanted, seeds)
+            return _numbered(met, wanted, seeds, zeros)
+    return _numbered(graph, wanted, seeds, zeros)
 
 
 def _numbered(
-    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None, zeros: bool
 ) -> tuple[Graph, list[int]]:
     """`numbered_gradients` of a graph whose lists are gone through."""
-    writer = _Writer(graph, wanted, seeds)
+    writer = _Writer(graph, wanted, seeds, zeros)
     try:
         whole = writer.whole()
     except (Unjoined, FirstTurn):
@@ -127,7 +130,7 @@ def _numbered(
     if has_budgets(graph):  # now it is known what turns keep
         for parts in (True, False):  # where neither has gradients, loops keep all their turns
             cut = Segments(graph, writer.facts, parts)
-            in_segments = _Writer(cut.graph, wanted, seeds, cut.again, cut.over)
+            in_segments = _Writer(cut.graph, wanted, seeds, zeros, cut.again, cut.over)
             with suppress(Unrollable):
                 whole, writer = in_segments.whole(), in_segments
                 break
@@ -141,6 +144,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         graph: Graph,
         wanted: Sequence[Value],
         seeds: Seeds | None = None,
+        zeros: bool = True,
         again: Set[object] = frozenset(),
         over: Set[object] = frozenset(),
     ) -> None:
@@ -148,6 +152,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.again = again  # the loops whose turns are made once more
         self.segments = over  # the loops over their segments
         self.seeds = seeds
+        self.zeros = zeros
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.facts: dict[object, Facts] = {}
@@ -175,7 +180,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
                     cts = self.seeds(self.reverse.stage, number)
-                block = self._sweep(path, len(path) - 1, cts, self._returning(end))
+                block = self._sweep(path, len(path) - 1, cts, self._returned)
                 block = block.with_nodes((*builder.nodes, *block.nodes))
                 self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
@@ -249,15 +254,6 @@ class _Writer(Reading, Telling, Listing, InTurns):
                 paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
 
     # -- going back -------------------------------------------------------------------------------
-
-    def _returning(self, end: Block) -> Finish:
-        def finish(cts: Cotangents) -> Block:
-            cts = self._settled(cts)
-            found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
-            gradients = self.reverse.gradients(found, self.wanted)
-            return Block((), tuple(gradients))
-
-        return finish
 
     def _sweep(self, path: Path, at: int, cts: Cotangents, finish: Finish) -> Block:
         """The block that goes back from the end of a stretch to the beginning of the path."""

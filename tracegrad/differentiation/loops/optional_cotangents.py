@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, TypeAlias
 
 from codegen.ir import Block, Branch, Builder, Origin, Value
@@ -21,10 +22,12 @@ from tracegrad.differentiation.loops.residuals import Facts, Unrollable
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.differentiation.ways_back import BOOL
 from tracegrad.ops.elementwise.ufuncs import where
+from tracegrad.ops.python_lists import unset_like
 from tracegrad.ops.shape.creation import full_of, zeros_of
 from tracegrad.ops.shape.indexing import element
 
 MOST_AFTER = 8  # sets of values that may have a cotangent behind a loop
+MOST_APART = 3  # arguments that may have no cotangent, where that is to be seen
 MOST_LACKING = 4  # sets of parameters that may have none in a turn
 FEW_TURNS = 2  # that stand by themselves, rather than that all ask what there is
 MOST_SETS = 32  # of all that turns may leave a cotangent of
@@ -43,6 +46,7 @@ class Telling:
     reverse: Reverse
     facts: dict[object, Facts]
     wanted: Sequence[Value]
+    zeros: bool  # what stands where no cotangent has flowed; else nothing
     active: set[Value]
     segments: Set[object]  # the loops over segments of others
     empty: set[Value]  # cotangents that are zeros throughout
@@ -149,6 +153,34 @@ class Telling:
                 found[key] = met if same else self._holding(True)
         return found
 
+    def _returned(self, cts: Cotangents) -> Block:
+        """The end of the backward: gradients, and what stands where nothing has flowed."""
+        if self.zeros:
+            cts = self._settled(cts)
+            found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+            return Block((), tuple(self.reverse.gradients(found, self.wanted)))
+        unsure = [v for v in self.wanted if v in cts and self._may_lack(v, cts)]
+        if len(unsure) > MOST_APART:
+            raise Unrollable("which arguments gradients flow to depends on many ways through turns")
+        every: States = frozenset(
+            frozenset(state) for n in range(len(unsure) + 1) for state in combinations(unsure, n)
+        )
+        return self._by_state(unsure, every, cts, self._returned_apart)
+
+    def _may_lack(self, value: Value, cts: Cotangents) -> bool:
+        """Whether only the run tells if a value has a cotangent."""
+        met = cts.get(self.teller[value]) if value in self.teller else None
+        return met is not None and self.reverse.builder.constant_of(met) is None
+
+    def _returned_apart(self, cts: Cotangents) -> Block:
+        builder = self.reverse.builder
+        nothing = {v: Value(replace(v.type, weak=False)) for v in self.wanted}
+        gradients = [
+            cts[v] if v in cts else unset_like(builder, like, self._named(v, like))
+            for v, like in nothing.items()
+        ]
+        return Block((), tuple(gradients))
+
     def _settled(self, cts: Cotangents) -> Cotangents:
         """The cotangents at the beginning of the function: zeros where there is none."""
         found = {v: ct for v, ct in cts.items() if v not in self.tells}
@@ -168,12 +200,18 @@ class Telling:
                     (found[value],) = call(element, (chosen,), origin, index=Subscript(()))
         return found
 
+    def _is_put_together(self, value: Value, begun: Value) -> bool:
+        """Whether a cotangent is zeros, with those of rows in their places: there always is one."""
+        return begun in self.empty and (self.zeros or value not in self.wanted)
+
     def _maybe(self, facts: Facts, mine: Cotangents, begun: Cotangents) -> list[Value]:
         """What some ways through a turn give a cotangent, and others do not."""
         turns = range(len(facts.turns))
         found: list[Value] = []
         for value in begun:
-            if value in mine or (begun[value] in self.empty and value in self.wanted):
+            if value in mine:
+                continue
+            if value in self.wanted and self._is_put_together(value, begun[value]):
                 continue
             without = {v: ct for v, ct in begun.items() if v is not value}
             after = [x for turn in turns for x in self._flowing(facts, turn, without, sure=True)]
@@ -307,7 +345,7 @@ class Telling:
         """A loop over all turns, in which parameters may have cotangents or not."""
         mine = {v: ct for v, ct in cts.items() if v in every}
         begun = self._begun(facts, mine, [every])
-        maybe = [v for v in every if v not in mine and begun[v] not in self.empty]
+        maybe = [v for v in every if v not in mine and not self._is_put_together(v, begun[v])]
         told = dict.fromkeys((*unsure, *maybe))
         begun.update((self._teller(v), self._holding(v in mine)) for v in told)
         begun.update(self._telling(mine, cts))
