@@ -3,7 +3,7 @@
 The forward is a compiled program that returns besides what the way back reads (`tape_node`), the
 way back another one. Where no program stands for the call the function runs on Tensors, and its
 tape is the way back: inside a trace, on Tensors with history, of what draws or calls the user's
-own Python, of loops, and of a function that closes over other objects at every call.
+own Python, and of a function that closes over other objects at every call.
 """
 
 from __future__ import annotations
