@@ -483,9 +483,9 @@ class Frame:
     are passed by keyword; `returns`, `names` and `origin` are the `Block`'s. `alike` are pairs of
     an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
     gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
-    gives away: a call may overwrite it. `absent` are inputs, by position, that may be None.
-    `axeless` tells of outputs without axes, in the structure `shape`, which are returned as arrays,
-    and which as Python's numbers: once, or for each end, where the program returns its number.
+    gives away: a call may overwrite it. `absent` are inputs, by position, that have no shape: None,
+    or lists. `axeless` tells of outputs without axes, in the structure `shape`, which are returned
+    as arrays, and which as Python's numbers: once, or for each end, where a return has a number.
     `remedy` ends what is raised where a look, or a loop, goes a way that the graph does not have.
     """
 

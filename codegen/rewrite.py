@@ -307,3 +307,12 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                 rewriter.append(replace(with_operands(node, now), blocks=inner))
     outputs = tuple(map(now, block.outputs))
     return block.with_nodes(tuple(rewriter.nodes), outputs)
+
+
+def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
+    """The block with its returns changed, in the order of the graph."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop | Join):
+        inner = tuple([at_ends(b, change) for b in last.blocks])
+        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
+    return block if isinstance(last, Again) else change(block)

@@ -14,7 +14,8 @@ from numbers import Number
 import numpy as np
 
 from codegen.errors import VerifyError
-from codegen.ir import Again, Block, Branch, Builder, Graph, Join, Loop, Node, Value, ends, walk
+from codegen.ir import Block, Builder, Graph, Join, Loop, Node, Value, ends, walk
+from codegen.rewrite import at_ends
 from codegen.sizes import Sizes
 from codegen.types import kind
 from codegen.verify import verify
@@ -323,15 +324,6 @@ def _behind(
     elif any(isinstance(node, Loop) for node in nodes):
         written = _verified(written, graph)
     return written, [of[number] for number in numbers]
-
-
-def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
-    """The block with its returns changed, in the order of the graph."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop | Join):
-        inner = tuple([at_ends(b, change) for b in last.blocks])
-        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
-    return block if isinstance(last, Again) else change(block)
 
 
 def require_alike(

@@ -20,6 +20,7 @@ from codegen.errors import CodegenError
 from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, ends, renamed, walk
 from codegen.load import load
 from codegen.passes.dce import dce
+from codegen.rewrite import at_ends
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.arguments.argument_changes import overlapping
@@ -28,7 +29,7 @@ from tracegrad.arguments.stacked_lists import as_in
 from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
 from tracegrad.compiled.handed_out import handed_out
-from tracegrad.compiled.joint_graph import Returned, at_ends
+from tracegrad.compiled.joint_graph import Returned
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version, memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike
@@ -42,7 +43,7 @@ from tracegrad.execution.graph_interpreter import run_through
 from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
-from tracegrad.ops.python_lists import OF_LISTS, stacked
+from tracegrad.ops.python_lists import OF_LISTS, array_list, stacked
 from tracegrad.ops.random_draws import drawn
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign, kept, note
@@ -136,9 +137,8 @@ class Way:
     ) -> Back:
         """The program of the backward part of a graph."""
         graph, reads = backward_graph(joint, self.path, cts)
-        frame = replace(
-            graph.frame, absent=frozenset(i for i, v in enumerate(reads) if v in absent)
-        )
+        shapeless = [i for i, v in enumerate(reads) if v in absent or self._is_list(v)]
+        frame = replace(graph.frame, absent=frozenset(shapeless))
         graph = graph.replace(name=f"{self.path.name}_backward", about="", frame=frame)
         program = compile_graph(graph, self.target, sound=True)
         places = tuple(map(self.path.inputs.index, targets))
@@ -146,6 +146,11 @@ class Way:
         known.update(set(self.path.inputs).difference(read_in(graph.block)))  # of these the lengths
         kept = len(given) == len(self.outputs) or known.issuperset(reads)
         return Back(program, tuple(reads), places, kept)
+
+    def _is_list(self, value: Value) -> bool:
+        """Whether a value of the forward is a list of arrays in its program."""
+        made = self.path.producer.get(value)
+        return isinstance(made, Call) and made.op is array_list
 
     def enter_all(self, apart: Apart) -> None:
         """Enters the way back from cotangents of all outputs, where arms meet."""

@@ -28,6 +28,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.dce import dce
+from codegen.rewrite import at_ends
 from codegen.sizes import Dim
 from codegen.types import ArrayType
 from tracegrad.differentiation.batched_values import Lane
@@ -114,7 +115,7 @@ def with_products(
         moved = _by_elements(whole, targets, single, asked[0])
     else:
         moved, numbers = _pulled(
-            whole, targets, lambda stage, number: _seeds(stage, asked[number], single)
+            whole, targets, asked, lambda stage, number: _seeds(stage, asked[number], single)
         )
         counts = [counts[number] for number in numbers]
     moved = dce(moved)
@@ -209,7 +210,7 @@ def _by_cotangents(
         return _seeds(stage, values, _cut(stage, unit, values, "bar"))
 
     whole = graph.replace(inputs=(*graph.inputs, unit))
-    pulled, numbers = _pulled(whole, targets, seeds)
+    pulled, numbers = _pulled(whole, targets, asked, seeds)
 
     def rows(number: int, lanes: Sequence[Lane]) -> list[Value]:
         of = asked[numbers[number]]
@@ -222,13 +223,31 @@ def _by_cotangents(
     return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows), numbers
 
 
-def _pulled(graph: Graph, targets: Sequence[Value], seeds: Seeds) -> tuple[Graph, list[int]]:
-    """The graph with gradients, and for each of its returns the number of that in the old one."""
-    nodes = graph.all_nodes
+def _pulled(
+    graph: Graph, targets: Sequence[Value], asked: Asked, seeds: Seeds
+) -> tuple[Graph, list[int]]:
+    """The graph with gradients, and for each of its returns the number of that in the old one.
+
+    `seeds` writes the cotangents of what is `asked`: the old graph is one that returns that.
+    """
+    rest, nodes = iter(asked), graph.all_nodes
+    before = [len(block.outputs) for block in ends(graph.block)]
+    whole = graph.with_block(
+        at_ends(graph.block, lambda b: replace(b, outputs=(*b.outputs, *next(rest))))
+    )
     has_loops = any(isinstance(node, Loop) for node in nodes)
     if not has_loops and any(isinstance(node, Join) for node in nodes):
-        return joined_gradients(graph, targets, seeds), [*range(len(list(ends(graph.block))))]
-    return numbered_gradients(graph, targets, seeds)
+        pulled, numbers = joined_gradients(whole, targets, seeds), [*range(len(before))]
+    else:
+        pulled, numbers = numbered_gradients(whole, targets, seeds)
+    of = iter(numbers)
+
+    def given(block: Block) -> Block:
+        number = next(of)
+        kept, behind = before[number], before[number] + len(asked[number])
+        return replace(block, outputs=(*block.outputs[:kept], *block.outputs[behind:]))
+
+    return pulled.with_block(at_ends(pulled.block, given)), numbers
 
 
 def _at_every_unit(
