@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.python_lists import OF_LISTS, array_list, stacked
-from tracegrad.ops.random_draws import drawn
+from tracegrad.ops.random_draws import drawn, given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign, kept, note
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_stamp, record, slim
@@ -58,6 +58,9 @@ from tracegrad.values.pytree import flatten, map_tree, path_text
 from tracegrad.world.effects import Replay, prepared_effects, prepared_stores
 
 _call = python_op("compiled", "CompiledBackward")
+Generators: TypeAlias = "Sequence[tuple[Any, Any]]"
+"""Generators of random bits, each with a state."""
+
 MOST = 4  # programs of one version, for lengths of which the backward must know more
 
 
@@ -168,6 +171,8 @@ class Way:
     @property
     def _drawn(self) -> list[Value]:
         """The random numbers of straight code."""
+        if not _is_straight(self.path):
+            return []
         calls = (node for node in walk(self.path.nodes) if isinstance(node, Call))
         return [call.results[0] for call in calls if call.op is drawn]
 
@@ -209,17 +214,32 @@ class Way:
                 values[i] = kept(values[i])
         node.values = tuple(values)
 
-    def replay(self, inputs: Sequence[Any], residuals: Mapping[Value, Any]) -> list[Any]:
-        """The outputs that have a gradient, by the ops of the path on Tensors."""
+    def replay(
+        self, inputs: Sequence[Any], residuals: Mapping[Value, Any], generators: Generators = ()
+    ) -> list[Any]:
+        """The outputs that have a gradient, by the ops of the path on Tensors.
 
-        def recorded(call: Call, _: Any, operands: Sequence[Any], read: Mapping[str, Any]) -> Any:
+        What turns and arms draw is drawn again, from `generators` in the states that they had.
+        """
+
+        def recorded(
+            call: Call, kernel: Any, operands: Sequence[Any], read: Mapping[str, Any]
+        ) -> Any:
             if call.op is drawn:
-                return wrap(residuals[call.results[0]])
+                again = bool(generators)
+                return wrap(
+                    kernel(*map(bare, operands), **read) if again else residuals[call.results[0]]
+                )
             if call.op in OF_LISTS:
                 return OF_LISTS[call.op](*operands)
             return apply(call.op, [stacked(x) for x in operands], read)
 
-        end, values = run_through(self.replayed, inputs, recorded)
+        if generators and STATE.trace is not None:
+            STATE.trace.read("gradients of gradients through draws of a call before")
+        with given_back([source for source, _ in generators]):
+            for source, state in generators:
+                source.state = state
+            end, values = run_through(self.replayed, inputs, recorded)
         if end.outputs != self.returned:
             self._refuse_changed()
         self._compare(values, residuals)
@@ -259,6 +279,7 @@ class _Applied:
 
     way: Way
     residuals: Mapping[Value, Any]
+    generators: Generators = ()
     ran: set[int] = field(default_factory=set)  # outputs from which a backward has come last
     spent: set[int] = field(default_factory=set)  # those whose part of the graph was let go
 
@@ -331,7 +352,7 @@ class _Applied:
         for i in places:
             x = inputs[i]
             inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
-        outputs = self.way.replay(inputs, self.residuals)
+        outputs = self.way.replay(inputs, self.residuals, self.generators)
         wanted = [inputs[i] for i in places]
         found = engine.gradients(
             [outputs[k] for k in given], [cts[k] for k in given], wanted, create_graph=True
@@ -423,6 +444,7 @@ class Recorded:
             version.mode.text,
             sound=True,  # `why_not_recorded` asks that the version has no looks
         )
+        self.drawn_from = sources_of(self.program.graph) if meets else ()
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
         self.run = version.guarded(self.program.run)
         start = len(forward.inputs) - len(version.captured)
@@ -500,11 +522,16 @@ class Recorded:
         if self.version.takes_leaves:
             pairs = zip(self.forward.inputs, arrays[:start], strict=False)
             values = [_as_typed(x, value) for value, x in pairs]
+        generators = self.generators()
         found = self.run(*values, **dict(zip(captures, arrays[start:], strict=True)))
-        return self.finish(found, inputs)
+        return self.finish(found, inputs, generators)
 
-    def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
-        """The result, from what the forward returned."""
+    def generators(self) -> Generators:
+        """Those that turns and arms draw from, with their states of now."""
+        return [(source, source.state) for source in self.drawn_from]
+
+    def finish(self, found: Any, inputs: Sequence[Any], generators: Generators) -> Any:
+        """The result, from what the forward returned; `generators` as they were before."""
         end, made = found if len(self.ways) > 1 else (0, found)
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.returned)
@@ -514,6 +541,7 @@ class Recorded:
             function = _Applied(
                 way,
                 dict(zip(way.residuals, made[count:], strict=True)),
+                generators,
                 spent=set(map(way.outputs.index, spent)),
             )
             first = [way.returned.index(output) for output in way.outputs]
@@ -543,9 +571,14 @@ class Unrecorded:
 
     def call(self, arguments: Arguments, arrays: Sequence[Any], inputs: Sequence[Any]) -> Any:
         """The result; `inputs` are the arguments' leaves and the captured, as they were given."""
-        return self.finish(self.version.outputs(as_in(arguments, self.version.arguments)), inputs)
+        found = self.version.outputs(as_in(arguments, self.version.arguments))
+        return self.finish(found, inputs, ())
 
-    def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
+    def generators(self) -> Generators:
+        """None: nothing is recorded."""
+        return ()
+
+    def finish(self, found: Any, inputs: Sequence[Any], generators: Generators) -> Any:
         """The result, from what the program returned."""
         results = self.version.results
         if not self.version.built:
@@ -615,10 +648,10 @@ def why_not_recorded(version: Version) -> str:
             return "it registers a hook"
         if node.op.opaque:  # type: ignore[attr-defined]
             return "it calls Python that is not part of the program"
-        if node.op is drawn and version.target == "numpy" and not tree.joined:
+        if node.op is drawn and version.target == "numpy":
             continue
         if Trait.EFFECT in node.op.traits:  # type: ignore[attr-defined]
-            return "it draws random numbers, for JAX or in arms of an if that meet"
+            return "it draws random numbers, for JAX"
     return ""
 
 
@@ -651,6 +684,7 @@ class Quick:
             return MISS
         if self.version.assumed is not None and not self.version.assumed.stand(inputs):
             return MISS
+        generators = made.generators()
         try:
             found = self.run(args)
         except FloatingPointError as error:
@@ -661,7 +695,7 @@ class Quick:
             if self.version.opaque:  # the user's own code raised it
                 raise
             return MISS  # the function may catch it
-        return MISS if found is MISS else made.finish(found, inputs)
+        return MISS if found is MISS else made.finish(found, inputs, generators)
 
 
 def _reader(arguments: Arguments, leaves: Sequence[Leaf]) -> Callable[[], Sequence[Any]]:

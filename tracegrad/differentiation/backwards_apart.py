@@ -19,7 +19,6 @@ from tracegrad.differentiation.loops.gradients import numbered_gradients
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.ways_back import Apart, cotangents_of
 from tracegrad.ops.python_calls import hooked
-from tracegrad.ops.random_draws import drawn
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.staging import Stage
 
@@ -48,8 +47,8 @@ def backwards_apart(
     if not has_loops(graph):
         return joined_backwards_apart(graph, wanted, some)
     calls = [node for node in graph.all_nodes if isinstance(node, Call)]
-    if any(call.op is hooked or call.op is drawn for call in calls):
-        raise Unrollable("turns draw random numbers, or have hooks")
+    if any(call.op is hooked for call in calls):
+        raise Unrollable("turns have hooks")
     cotangents = cotangents_of(graph, active_values(graph, wanted), some)
 
     def seeds(stage: Stage, number: int) -> dict[Value, Value]:

@@ -6,6 +6,8 @@ is made anew in each call, and gives the same numbers there: what is drawn of it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -47,6 +49,15 @@ class RandomSources:
         """It has drawn."""
         self._after[id(source)] = source.state
 
+    @contextmanager
+    def untraced_draws(self) -> Iterator[None]:
+        """What runs inside draws for the function, outside of the trace."""
+        for source, _ in self.before.values():
+            self.before_draw(source)
+        yield
+        for source, _ in self.before.values():
+            self.after_draw(source)
+
     def drew_alone(self) -> bool:
         """Whether the generators stand where this run left them."""
         left = (
@@ -63,4 +74,4 @@ class RandomSources:
     @property
     def marks(self) -> tuple[int, bool]:
         """What is another one after a draw that turns, and arms, do not all make alike."""
-        return len(self.before) + self._constants, self.disturbed
+        return self._constants, self.disturbed

@@ -175,7 +175,8 @@ class Walk:
         """
         began = compile_budget.clock()
         try:
-            return self._run(behind)
+            with self.trace.generators.untraced_draws():
+                return self._run(behind)
         finally:
             self.trace.computing += compile_budget.clock() - began
 

@@ -736,7 +736,7 @@ class Loops(Unrolling):
         That is a turn of the innermost loop in which they were: what they have done in a turn of
         those around is not done again.
         """
-        self.trace.read("a loop in which an operation raised")
+        self._raised(level.head)
         levels = self.walk.levels
         del levels[levels.index(level) + 1 :], self.trace.builder.nodes[level.entered :]
         self.trace.builder.append(Entry(level.cycle, False))

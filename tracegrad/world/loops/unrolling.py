@@ -74,6 +74,12 @@ class Unrolling(Closing):
         self.refused = True
         self.settle(head)
 
+    def _raised(self, head: Head) -> None:
+        """An operation raised in a turn, which runs again; one that draws would draw twice."""
+        if self.trace.generators.before:
+            self._refuse(head, "an operation raises in a turn that draws random numbers")
+        self.trace.read("a loop in which an operation raised")
+
     def begins_elsewhere(self, head: Head) -> None:
         """The rest of a loop, of which the first turn is written out, begins at another number."""
         self._refuse(head, "the rest of a loop that is left begins with a turn of its own")
