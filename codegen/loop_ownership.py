@@ -9,7 +9,7 @@ not to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from codegen.ir import (
@@ -94,12 +94,25 @@ def may_be_overwritten(graph: Graph, value: Value) -> bool:
     return made.memory is None and Trait.EXTENT not in made.op.traits
 
 
-def shown_by(graph: Graph, head: Loop | Join, turns: Turns) -> set[Value]:
+def shown_by(graph: Graph, head: Loop | Join, turns: Turns) -> Set[Value]:
     """The owners of the memory that parameters may show, themselves or through other parameters.
 
     What the parameter of a loop shows in one of its `turns` was made before that turn, and what one
     parameter shows of another of its own loop was that in a turn before.
     """
+    known = _shown(graph)
+    if (head, turns) not in known:
+        known[head, turns] = _found_shown(graph, head, turns)
+    return known[head, turns]
+
+
+@once_for_each_graph
+def _shown(graph: Graph) -> dict[tuple[Loop | Join, Turns], Set[Value]]:
+    """What was asked of it so far."""
+    return {}
+
+
+def _found_shown(graph: Graph, head: Loop | Join, turns: Turns) -> Set[Value]:
     shown: set[Value] = set()
     waiting = [graph.owner[value] for p in head.parameters for value in graph.given[p]]
     while waiting:
