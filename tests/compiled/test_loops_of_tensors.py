@@ -336,6 +336,26 @@ def test_vjp_of_loops_is_a_program(backend):
         assert "for " in pull.source("forward") and "for " in pull.source("backward")
 
 
+@pytest.mark.parametrize("f", [recurrent, broken_off, converged, by_sign], ids=lambda f: f.__name__)
+def test_programs_for_jax_are_nodes_too(f):
+    """Where turns look, too; arms that give no gradient return that they give none."""
+    ours, theirs, made = Model(), Model(), tg.compile(f, backend="jax")
+    for x in (SEQUENCES[0], -SEQUENCES[0], SEQUENCES[2]):
+        found, expected = [], []
+        for m, call, kept in ((ours, made, found), (theirs, f, expected)):
+            outputs = [y for y in leaves(call(m, tg.tensor(x))) if isinstance(y, tg.Tensor)]
+            moving = [y for y in outputs if y.requires_grad]
+            if call is made:
+                assert all(y.grad_fn.name() == "CompiledBackward" for y in moving)
+            sum((y * y).sum() for y in moving).backward()
+            gradients = [None if v.grad is None else v.grad.numpy() for v in (m.w, m.b)]
+            kept += [*(y.detach().numpy() for y in outputs), *gradients]
+            m.w.grad = m.b.grad = None
+        assert [v is None for v in found] == [v is None for v in expected]
+        for a, b in zip(found, expected, strict=True):
+            assert a is None or np.allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
 def test_what_a_caller_writes_between_forward_and_backward_is_told():
     m, made = Model(), tg.compile(of_numpy)
     y = made(m, tg.tensor(SEQUENCES[0]))

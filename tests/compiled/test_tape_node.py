@@ -120,9 +120,8 @@ def test_programs_of_jax_are_nodes_too(f):
         found, expected = (gradients(g, x, y, before=lambda t: t * 0.5) for g in (made, f))
         assert_close(found[:-1], expected[:-1], rtol=1e-12, atol=1e-14)
         assert found[-1] == expected[-1]
-    looks = f is branches  # a program for JAX does not look at values
     names = {type(node).__name__ for node in _nodes(made(tg.tensor(X, requires_grad=True), Y))}
-    assert ("CompiledBackward" in names) is not looks
+    assert "CompiledBackward" in names
 
 
 def _nodes(out):

@@ -10,16 +10,33 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from codegen.ir import Block, Branch, Call, Constant, Graph, Join, Loop, Node, Origin, Value, ends
+from codegen.errors import CodegenError
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Constant,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Origin,
+    Trait,
+    Value,
+    ends,
+)
+from codegen.rewrite import at_ends
 from codegen.spelling import spell
 from codegen.types import ArrayType
 from tracegrad.differentiation.joins import joined_backwards_apart
 from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.gradients import numbered_gradients
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.ways_back import Apart, cotangents_of
+from tracegrad.differentiation.ways_back import BOOL, Apart, cotangents_of
 from tracegrad.ops.python_calls import hooked
 from tracegrad.ops.record import OpRecord
+from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.staging import Stage
 
 backward_begins = OpRecord(
@@ -97,6 +114,47 @@ def _kept(plain: Graph, forward: Graph) -> dict[Value, Hashable]:
     heads = [node for node in forward.all_nodes if isinstance(node, Loop | Join)]
     label = {parameter: head.label for head in heads for parameter in head.parameters}
     return {parameter: told(parameter) for parameter in label if parameter not in known}
+
+
+def with_alike_ends(graph: Graph, targets: Sequence[Value]) -> tuple[Graph, tuple[int, ...]]:
+    """A backward whose returns are alike, as arms of JAX's have to be.
+
+    Where some have no cotangent of one of the targets and others have, those return zeros, and all
+    return besides whether it is one. With the graph come these targets, by number. Raises
+    `CodegenError` where arms that meet hand on a gradient that some of them do not have.
+    """
+    waiting = [v for block in ends(graph.block) for v in block.outputs]
+    seen: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        given = graph.given.get(value, ()) if value not in seen else ()
+        if any(_is_unset(graph, v) for v in given):
+            raise CodegenError("arms that meet have other gradients, which no program for JAX has")
+        seen.add(value)
+        waiting += given
+    every = [
+        [_is_unset(graph, v) for v in block.outputs[: len(targets)]] for block in ends(graph.block)
+    ]
+    told = tuple(i for i, lacks in enumerate(zip(*every, strict=True)) if any(lacks) != all(lacks))
+    if not told:
+        return graph, ()
+
+    def alike(block: Block) -> Block:
+        builder, outputs, flags = Builder(graph.sizes), [*block.outputs], []
+        for i in told:
+            lacks, type = _is_unset(graph, outputs[i]), targets[i].type
+            flags.append(builder.constant(not lacks, BOOL))
+            if lacks:
+                given = {"shape": type.shape, "dtype": type.dtype}
+                (outputs[i],) = builder.call(zeros_of_shape, (), outputs[i].origin, **given)
+        return block.with_nodes((*block.nodes, *builder.nodes), (*outputs, *flags))
+
+    return graph.with_block(at_ends(graph.block, alike)), told
+
+
+def _is_unset(graph: Graph, value: Value) -> bool:
+    made = graph.producer.get(value)
+    return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
 
 def has_loops(graph: Graph) -> bool:

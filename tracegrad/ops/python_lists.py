@@ -371,7 +371,7 @@ def _with_item(saved: Any, value: Any, k: Any) -> list[Any]:
     return [*rows[:k], value, *rows[k + 1 :]]
 
 
-OF_LISTS: Mapping[OpRecord, Callable[..., Any]] = {
+OF_LISTS: Mapping[Any, Callable[..., Any]] = {
     array_list: lambda *values: list(values),
     new_list: lambda *values: list(values),
     row_list: _rows_of,

@@ -1,0 +1,252 @@
+"""The ways back of a node of the tape that is a call: programs from cotangents to gradients.
+
+A `Way` belongs to one return of the forward. Where no program stands for what is asked of it, the
+function's ops run again on Tensors (`Way.replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from codegen import ir
+from codegen.ir import Block, Call, Constant, Graph, Origin, Value, renamed, walk
+from tracegrad.compiled.version import memory
+from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
+from tracegrad.differentiation.loops.residual_reads import read_in
+from tracegrad.differentiation.loops.residuals import Unrollable
+from tracegrad.differentiation.partition import backward_graph
+from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
+from tracegrad.differentiation.ways_back import Apart
+from tracegrad.errors import BackwardError
+from tracegrad.execution.graph_interpreter import run_through
+from tracegrad.execution.pipeline import Program, compile_graph
+from tracegrad.ops.python_lists import OF_LISTS, array_list, stacked
+from tracegrad.ops.random_draws import drawn, given_back
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import Foreign, kept, note
+from tracegrad.tape.tape import Node, next_stamp
+from tracegrad.tensors.devices import bare
+from tracegrad.tensors.tensor import wrap
+from tracegrad.user_code.program_points import capture, label
+from tracegrad.values.dispatch import apply
+
+Generators: TypeAlias = "Sequence[tuple[Any, Any]]"
+"""Generators of random bits, each with a state."""
+
+
+@dataclass(frozen=True)
+class Back:
+    """From residuals and cotangents to gradients."""
+
+    program: Program
+    reads: tuple[Value, ...]
+    places: tuple[int, ...]  # the inputs of the path whose gradients it gives
+    kept: bool  # whether calls keep what it reads
+    told: tuple[int, ...] = ()  # gradients of which further results tell whether there are any
+
+
+@dataclass
+class Way:
+    """One path, or those whose arms meet, with its backward."""
+
+    path: Graph  # straight code, or all of the forward
+    replayed: Graph  # the same, without what is kept
+    target: str
+    targets: tuple[Value, ...]
+    returned: tuple[Value, ...]
+    outputs: tuple[Value, ...]  # those of them that have a gradient
+    residuals: tuple[Value, ...] = ()  # that the path makes
+    read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
+    number: int = 0  # of its return, in the order of the graph
+    backwards: dict[tuple[int, ...], Back | None] = field(default_factory=dict)
+
+    def backward(self, given: tuple[int, ...]) -> Back | None:
+        """The way back from cotangents of these of the outputs; None where it has no program."""
+        if given not in self.backwards:
+            outputs = [self.outputs[k] for k in given]
+            straight = _is_straight(self.path)
+            self.backwards[given] = (
+                self._straight(outputs, given) if straight else self._of_some(outputs, given)
+            )
+        return self.backwards[given]
+
+    def _straight(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back:
+        cts = {
+            v: Value(v.type, Origin(f"ct{k}", True)) for v, k in zip(outputs, given, strict=True)
+        }
+        flows = sources(self.path, outputs)
+        targets = [target for target in self.targets if target in flows]
+        joint = differentiate(self.path, targets, cts, keep=())
+        return self._back(joint, given, tuple(cts.values()), targets)
+
+    def _of_some(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back | None:
+        """The way back from some outputs, where it reads what calls keep for that from all."""
+        try:
+            apart = backwards_apart(self.replayed, self.targets, {self.number: outputs})
+        except Unrollable:
+            return None
+        alike = kept_alike(self.replayed, self.path, apart.forward)
+        backward = renamed(apart.backwards[self.number], alike)
+        made = {result for node in walk(backward.nodes) for result in node.results}
+        cts = tuple(apart.cotangents[self.number].values())
+        known = {*made, *cts, *self.path.inputs, *self.path.producer}
+        if not known.issuperset(read_in(backward)):
+            return None
+        absent = {alike.get(value, value) for value in apart.absent}
+        found = self._back(self._behind(backward), given, cts, self.targets, absent)
+        return found if found.kept else None
+
+    def _behind(self, backward: Block) -> Graph:
+        """A backward, with the numbers that it has in common with the forward."""
+        constants = [n for n in self.path.all_nodes if isinstance(n, Constant)]
+        return self.path.with_block(backward.with_nodes((*constants, *backward.nodes)))
+
+    def _back(
+        self,
+        joint: Graph,
+        given: tuple[int, ...],
+        cts: tuple[Value, ...],
+        targets: Sequence[Value],
+        absent: Set[Value] = frozenset(),
+    ) -> Back:
+        """The program of the backward part of a graph."""
+        told: tuple[int, ...] = ()
+        if self.target == "jax":
+            joint, told = with_alike_ends(joint, targets)
+        graph, reads = backward_graph(joint, self.path, cts)
+        shapeless = [i for i, v in enumerate(reads) if v in absent or self._is_list(v)]
+        frame = replace(graph.frame, absent=frozenset(shapeless))
+        graph = graph.replace(name=f"{self.path.name}_backward", about="", frame=frame)
+        program = compile_graph(graph, self.target, sound=True)
+        places = tuple(map(self.path.inputs.index, targets))
+        known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
+        known.update(set(self.path.inputs).difference(read_in(graph.block)))  # of these the lengths
+        kept = len(given) == len(self.outputs) or known.issuperset(reads)
+        return Back(program, tuple(reads), places, kept, told)
+
+    def _is_list(self, value: Value) -> bool:
+        """Whether a value of the forward is a list of arrays in its program."""
+        made = self.path.producer.get(value)
+        return isinstance(made, Call) and made.op is array_list
+
+    def enter_all(self, apart: Apart) -> None:
+        """Enters the way back from cotangents of all outputs, where arms meet."""
+        every, backward = tuple(range(len(self.outputs))), apart.backwards[self.number]
+        cts = tuple(apart.cotangents[self.number].values())
+        joint = self._behind(backward)
+        self.backwards[every] = self._back(joint, every, cts, self.targets, apart.absent)
+
+    def keeps(self, reads: Sequence[Value]) -> None:
+        """Has calls keep what the way back reads, and what was drawn: no replay draws it again."""
+        made = [v for v in reads if v not in self.path.inputs]
+        self.residuals = tuple(dict.fromkeys([*made, *self._drawn]))
+        self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in reads)
+
+    @property
+    def _drawn(self) -> list[Value]:
+        """The random numbers of straight code."""
+        if not _is_straight(self.path):
+            return []
+        calls = (node for node in walk(self.path.nodes) if isinstance(node, Call))
+        return [call.results[0] for call in calls if call.op is drawn]
+
+    @cached_property
+    def inner(self) -> frozenset[int]:
+        """The outputs from which others are computed, of which a backward goes past them."""
+        every = range(len(self.outputs))
+        if not _is_straight(self.path):
+            return frozenset(every if len(every) > 1 else ())
+        return frozenset(
+            k
+            for k in every
+            if not reached(self.path, [self.outputs[k]]).isdisjoint(
+                other for j, other in enumerate(self.outputs) if j != k
+            )
+        )
+
+    @property
+    def whole(self) -> Back:
+        """The way back from cotangents of all outputs."""
+        back = self.backward(tuple(range(len(self.outputs))))
+        assert back is not None
+        return back
+
+    def keep(self, node: Node, inputs: Sequence[Any], written: Sequence[int]) -> None:
+        """Copies or watches what the node of a call keeps of arrays that have other owners.
+
+        Into `written` inputs the call itself writes, which a replay reads as they were before.
+        """
+        values = [*node.values]
+        for i in written:
+            if i not in self.read:
+                values[i] = np.copy(memory(inputs[i]))
+        for i in self.read:
+            if type(values[i]) is Foreign:
+                note((values[i],))
+                node.stamp = next_stamp()  # later than the note
+            elif type(inputs[i]) is np.ndarray:
+                values[i] = kept(values[i])
+        node.values = tuple(values)
+
+    def replay(
+        self, inputs: Sequence[Any], residuals: Mapping[Value, Any], generators: Generators = ()
+    ) -> list[Any]:
+        """The outputs that have a gradient, by the ops of the path on Tensors.
+
+        What turns and arms draw is drawn again, from `generators` in the states that they had.
+        """
+
+        def recorded(
+            call: Call, kernel: Any, operands: Sequence[Any], read: Mapping[str, Any]
+        ) -> Any:
+            if call.op is drawn:
+                again = bool(generators)
+                return wrap(
+                    kernel(*map(bare, operands), **read) if again else residuals[call.results[0]]
+                )
+            if call.op in OF_LISTS:
+                return OF_LISTS[call.op](*operands)
+            return apply(call.op, [stacked(x) for x in operands], read)
+
+        if generators and STATE.trace is not None:
+            STATE.trace.read("gradients of gradients through draws of a call before")
+        with given_back([source for source, _ in generators]):
+            for source, state in generators:
+                source.state = state
+            end, values = run_through(self.replayed, inputs, recorded)
+        if end.outputs != self.returned:
+            self._refuse_changed()
+        self._compare(values, residuals)
+        return [stacked(values[output]) for output in self.outputs]
+
+    def _compare(self, values: Mapping[Value, Any], residuals: Mapping[Value, Any]) -> None:
+        """Raises where an input has changed, which shows in what is computed from it again."""
+        if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
+            return
+        for value, saved in residuals.items():
+            now = values.get(value)  # none where it is kept of many turns
+            if now is None or type(now) is list:
+                continue
+            now = getattr(now, "_array", now)
+            if saved is not now and not np.array_equal(now, saved, True):
+                self._refuse_changed()
+
+    def _refuse_changed(self) -> None:
+        at = label(capture())
+        raise BackwardError(
+            "one of the variables needed for gradient computation has been modified by an "
+            f"inplace operation: an argument of {self.path.name}, or an array that it "
+            "reads, was changed before its gradient was recorded (create_graph)\n"
+            "  write to a copy (a = a.copy()), or after the backward\n"
+            f"  at {at.file}:{at.line}  {at.text}"
+        )
+
+
+def _is_straight(graph: Graph) -> bool:
+    """Whether it is the code of one path."""
+    return not any(isinstance(node, ir.Join | ir.Loop) for node in graph.all_nodes)
