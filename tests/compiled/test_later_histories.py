@@ -616,5 +616,5 @@ def test_elements_of_tensors_are_views_under_no_grad(f):
             x, y = tg.tensor([1.0 * scale, 2.0, 3.0]), tg.tensor([1.0 * scale, 2.0, 3.0])
             assert compiled(x).item() == f(y).item()
             assert (x.numpy() == y.numpy()).all()
-    assert (compiled.cache_info().hits == 4) is (f not in IN_PLACE)
+    assert compiled.cache_info().hits == 3
     assert compiled.cache_info().traces == 1

@@ -78,6 +78,13 @@ class Arguments:
         return (self.parameters, self.specs, orders, kinds, histories, self.axes, rows)
 
     @property
+    def places_of_tensors(self) -> tuple[int, ...]:
+        """Which of the leaves are Tensors, where some are."""
+        traced = [i for i, leaf in enumerate(self.leaves) if leaf.traced]
+        pairs = zip(traced, self.tensors, strict=True)
+        return tuple([i for i, requires in pairs if requires is not None])
+
+    @property
     def stacked(self) -> tuple[tuple[int, Path], ...]:
         """Where lists stand that are one array each (`stacked_lists.py`)."""
         return tuple([(x.parameter, x.path) for x in self.leaves if x.rows is not None])

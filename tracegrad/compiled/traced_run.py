@@ -6,7 +6,6 @@ The machine executes the function on Tensors that hold the arguments' values and
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,7 +47,6 @@ from tracegrad.tracing.restarts import (
     Unprogrammed,
 )
 from tracegrad.tracing.trace import Trace
-from tracegrad.user_code.bytecode import memo_by_code
 from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twice, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
@@ -65,11 +63,9 @@ from tracegrad.world.native_reads import guard_returned
 RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew)
 """What ends a run that is made again in another way."""
 
-SHOWING = frozenset({"print", "repr", "str"})
-"""With these, code shows Tensors as text."""
 OF_HISTORIES = frozenset(
     {
-        *SHOWING,
+        *("print", "repr", "str"),
         *("is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"),
         *("grad", "requires_grad_", "retain_grad", "register_hook"),
     }
@@ -447,16 +443,6 @@ def _refuse_lanes(trace: Trace, returned: Any) -> None:
 
 def reads_names(function: Callable[..., Any], wanted: Collection[str]) -> bool:
     """Whether code of the function, or of one that it calls by a global, has one of these names."""
-    return _in_reach(function, lambda code: not set(code.co_names).isdisjoint(wanted))
-
-
-def writes_in_place(function: Callable[..., Any]) -> bool:
-    """Whether that code may write to what it is given: ``x[i] = y``, ``x += y``, ``x.add_(y)``."""
-    return _in_reach(function, _writes)
-
-
-def _in_reach(function: Callable[..., Any], test: Callable[[CodeType], bool]) -> bool:
-    """Whether a test holds of the function's code, or of a function that it calls by a global."""
     waiting, seen = [code_of(function)], set[CodeType]()
     names = getattr(getattr(function, "__func__", function), "__globals__", {})
     while waiting:
@@ -464,22 +450,11 @@ def _in_reach(function: Callable[..., Any], test: Callable[[CodeType], bool]) ->
         if code is None or code in seen:
             continue
         seen.add(code)
-        if test(code):
+        if not set(code.co_names).isdisjoint(wanted):
             return True
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
         waiting += [code_of(names[name]) for name in code.co_names if name in names]
     return False
-
-
-@memo_by_code
-def _writes(code: CodeType) -> bool:
-    if any(name.endswith("_") and not name.endswith("__") for name in code.co_names):
-        return True
-    steps = dis.get_instructions(code)
-    return any(
-        step.opname == "STORE_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr[-1:] == "=")
-        for step in steps
-    )
 
 
 def _written(
@@ -560,18 +535,3 @@ def not_executed(function: Callable[..., Any]) -> str:
     """Why the machine does not execute a function, as its user would say it; "" where it does."""
     code = code_of(function)
     return ("" if code is None else machine.refusal(code)) or machine.watched()
-
-
-_CLASSES = frozenset({"isinstance", "__class__", "isscalar", "type"})
-
-
-def asks_class(code: CodeType | None) -> bool:
-    """Whether a function's own code may ask of what class its arguments are."""
-    if code is None:
-        return False
-    inner = (c for c in code.co_consts if isinstance(c, CodeType))
-    named = not _CLASSES.isdisjoint(code.co_names)
-    return named or _MATCH_CLASS in code.co_code[::2] or any(map(asks_class, inner))
-
-
-_MATCH_CLASS = dis.opmap["MATCH_CLASS"]

@@ -108,7 +108,6 @@ class Version:
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these
     any_order: bool = False  # a call that it was made for had matrices in another order
-    elements: bool | None = None  # see `element_views`
     outdated: bool = False  # its first call changed what it assumes
     of_graph: bool = False  # made of the graph of another version, whose tree it has
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
@@ -315,12 +314,13 @@ class Version:
         """What the captured arrays and Tensors hold now."""
         return [captured.array(placed) for captured in self.captured]
 
-    def call(self, arguments: Arguments) -> Any:
-        """The result for arguments of this version's key."""
+    def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
+        """The result for arguments of this version's key, with the traced leaves as `given`."""
         arguments = as_in(arguments, self.arguments)
         outputs = self.outputs(arguments)
-        leaves = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return self.finish(outputs, leaves) if self.built else outputs
+        if given is None:
+            given = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        return self.finish(outputs, given) if self.built else outputs
 
     def result(self, arguments: Arguments) -> Any:
         """As `call`, but what the call would store is left out."""
@@ -608,7 +608,6 @@ def make_version(
     replaces = known if continues else None
     if replaces is not None:
         run.world.absorb(replaces.world)
-        run.world.elements_written |= replaces.world.elements_written
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
     forward = face.with_block(blocks(tree, lambda _, outputs, __: Block((), outputs)))

@@ -267,7 +267,9 @@ def derivative_on_tensors(
         if transform.takes_tangents:
             leaves = tangent_leaves(arguments, wanted)
             tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
-        with_graph = _reaches_others(returned, inputs) if create_graph is None else create_graph
+        with_graph = create_graph
+        if with_graph is None:
+            with_graph = before["grad_enabled"] and _reaches_others(returned, inputs)
         found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
         if create_graph is True:
             with_graph = _reaches_others(found, inputs)

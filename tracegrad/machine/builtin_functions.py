@@ -7,6 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from types import UnionType
 from typing import Any
 
 from tracegrad.machine import attribute_lookup, operators
@@ -363,10 +364,11 @@ def _(m, args, kwargs):
     if kwargs or len(args) != 2:
         return m.native(isinstance, *args, **kwargs)
     x, kinds = args
-    if type(kinds) is tuple:
+    if type(kinds) is tuple or type(kinds) is UnionType:
         own = REPLACED[id(isinstance)]
-        return any(own(m, (x, kind), {}) for kind in kinds)
-    if m.type_of(x) is kinds:
+        each = kinds if type(kinds) is tuple else kinds.__args__
+        return any(own(m, (x, kind), {}) for kind in each)
+    if m.type_of(x) is kinds and id(kinds) not in m.opaque:
         return True
     return by_metaclass(m, isinstance, "__instancecheck__", x, kinds)
 

@@ -1,15 +1,12 @@
 """Tells which Tensors are arrays or numbers of NumPy's for the function that runs.
 
-Three questions are asked of a Tensor. What `type(x)` and `isinstance` say of it in the function
-tells `is_array_to_function`: one that the function made itself, by `tg.zeros` say, is a Tensor.
-How it is written to and read tells `behaves_as_array`: in a function of arrays that one too is
-written as an array is. What the function's caller is to find where it was left or returned, an
-array or a Tensor, tells the world of the run when that is over (`World.is_array_to_caller`).
-
-The two differ where it matters: ``y.sort()`` of an array writes in place, and ``y[0]`` is a number,
-which the next write to `y` does not change. A function that is called with arrays has no others.
-One that is called with Tensors may fill an array of its own (``y = np.zeros(3); y[0] = x[0]``):
-then a Tensor stands for that array alone, and for what is computed of such.
+`is_array_to_function` answers for each Tensor, whatever the others are: by that it is written to
+and read (``y.sort()`` of an array writes in place, and ``y[0]`` is a number, which the next write
+to `y` does not change), and that say `type(x)` and `isinstance`. A function that is called with
+arrays may read a Tensor from outside, or make one by `tg.zeros`; one that is called with Tensors
+may fill an array of its own (``y = np.zeros(3); y[0] = x[0]``): then a Tensor stands for that array
+alone, and for what is computed of such. What the function's caller is to find where a Tensor was
+left or returned tells the world of the run when that is over (`World.is_array_to_caller`).
 """
 
 from __future__ import annotations
@@ -44,11 +41,6 @@ def is_own(x: Any) -> bool:
     return STATE.own is not None and id(x) in STATE.own
 
 
-def behaves_as_array(x: Any) -> bool:
-    """Whether a Tensor is written and read as an array: any is, where arrays were given."""
-    return STATE.standing or is_array_to_function(x)
-
-
 def is_of_caller(x: Any) -> bool:
     """Whether a Tensor stands for nothing: the caller has made it, or the function."""
     return STATE.machine is not None and STATE.machine.world.original(x) is x
@@ -62,7 +54,7 @@ def is_memory(x: Any) -> bool:
     held: Any = getattr(x, "_array", None)
     if not hasattr(held, "ndim"):
         return False
-    return isinstance(held, np.ndarray) or held.ndim > 0 or not behaves_as_array(x)
+    return isinstance(held, np.ndarray) or held.ndim > 0 or not is_array_to_function(x)
 
 
 def note_arrays(tensors: Iterable[Any]) -> None:

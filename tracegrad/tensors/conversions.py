@@ -11,7 +11,7 @@ from tracegrad.errors import GradientError
 from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
-from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tensors.coercion import copy_of, without_axes_like
 from tracegrad.tensors.devices import (
     CPU,
@@ -178,7 +178,7 @@ def clone(x: Tensor) -> Tensor:
 
 def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with values and gradient of its own; an array's copy, which gradients flow through."""
-    if behaves_as_array(x):
+    if is_array_to_function(x):
         memo[id(x)] = copied = x.copy()  # type: ignore[attr-defined]
         return copied
     if not x.is_leaf:
@@ -203,7 +203,7 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def shallow_copy(x: Tensor) -> Tensor:
     """Another Tensor of the same memory and history; of a number that number."""
-    if is_scalar(x._array) and behaves_as_array(x):
+    if is_scalar(x._array) and is_array_to_function(x):
         return x
     copied = sharing(x)
     copied._node = x._node

@@ -45,7 +45,7 @@ from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.memory_order import in_place_of
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import (
-    behaves_as_array,
+    is_array_to_function,
     is_memory,
     is_of_caller,
     is_own_leaf,
@@ -81,7 +81,6 @@ from tracegrad.tensors.refused_writes import (
     refuse_unrecorded,
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
-from tracegrad.tensors.zero_dimensional import note_element
 from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
@@ -95,7 +94,6 @@ def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: A
         _write(tensor, function, args, kwargs)
         return tensor
     refuse_recorded(tensor)
-    note_element(tensor)
     add = ADDING.get(function) if len(args) == 1 and not kwargs else None
     if add is not None and _adds_to_part(tensor, add, args[0]):
         return tensor
@@ -113,7 +111,7 @@ def _has_order(other: Any, target: Tensor) -> bool:
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
-    if isinstance(tensor._array, np.generic) and behaves_as_array(tensor):
+    if isinstance(tensor._array, np.generic) and is_array_to_function(tensor):
         kind = type(tensor._array).__name__
         raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
     added, _LAST.added = _LAST.added, None
@@ -124,7 +122,7 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
         write = added.onto(tensor, key) or write
     if _is_recorded(tensor, (value,)):
         refuse_recorded(tensor)
-        if type(value) is Tensor and behaves_as_array(tensor):
+        if type(value) is Tensor and is_array_to_function(tensor):
             refuse_mask(tensor, key, value)
         _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
@@ -146,7 +144,7 @@ def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
     return (
         type(tensor._array) is not DeviceArray
         and any([type(x._array) is DeviceArray for x in every])
-        and behaves_as_array(tensor)
+        and is_array_to_function(tensor)
     )
 
 
@@ -418,7 +416,7 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     is_element = isinstance(array, np.generic) and isinstance(
         tensor._array, np.ndarray | np.generic
     )
-    is_array = behaves_as_array(tensor)
+    is_array = is_array_to_function(tensor)
     if is_element and is_array:
         return part
     if is_array and getattr(part, "_view", None) is not None and _is_by_array(key):
@@ -531,7 +529,7 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
     own = is_own_leaf(base) or is_of_caller(base)
-    if base._node is LEAF and behaves_as_array(base) and not own:
+    if base._node is LEAF and is_array_to_function(base) and not own:
         raise leaf_error(base, tensor)  # it is an argument that is differentiated
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):
@@ -539,7 +537,7 @@ def _memory_to_write(tensor: Tensor) -> Any:
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise read_only()
-    if STATE.grad_enabled and behaves_as_array(base):
+    if STATE.grad_enabled and is_array_to_function(base):
         write_checks.keep_before_write(array)
     return array
 
@@ -660,8 +658,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         other = operand(other, self)
         if other is NotImplemented:
             return NotImplemented
-        if behaves_as_array(self) and not is_memory(self):
-            note_element(self)
+        if is_array_to_function(self) and not is_memory(self):
             result = function(self, other)
             _note_added(self, function, other, result)
             return result

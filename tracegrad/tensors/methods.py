@@ -21,7 +21,7 @@ from tracegrad.ops.shape import indexing, joining, reshaping, selection
 from tracegrad.ops.shape.creation import shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
-from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.provided import Provided
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
@@ -279,7 +279,7 @@ def _transpose(x: Tensor, *axes: Any) -> Any:
 
     Of arrays, in functions that are called with these, several numbers are an order as well.
     """
-    if len(axes) == 2 and not behaves_as_array(x):
+    if len(axes) == 2 and not is_array_to_function(x):
         return reshaping.swapaxes(x, *axes)
     return _permute(x, *axes)
 
@@ -291,7 +291,7 @@ def _permute(x: Tensor, *dims: Any) -> Any:
 
 def _repeat(x: Tensor, repeats: Any, *sizes: int, axis: Any = None) -> Any:
     """NumPy's `repeat`: of arrays, or with ``axis=``; PyTorch's is `tile`."""
-    if axis is None and not behaves_as_array(x):
+    if axis is None and not is_array_to_function(x):
         shown = ", ".join(map(repr, (repeats, *sizes)))
         raise ArgumentError(
             f"repeat({shown}): NumPy repeats each element and PyTorch the whole Tensor: write "
@@ -334,7 +334,7 @@ _sort.__wrapped__, _partition.__wrapped__ = sorting.sort, sorting.partition
 
 
 def _in_place(x: Tensor, result: Any) -> Any:
-    if not behaves_as_array(x):
+    if not is_array_to_function(x):
         return result
     x[...] = result  # type: ignore[index]
     return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracegrad.errors import GradientError, ReadOnlyError
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
-from tracegrad.runtime.array_manners import behaves_as_array, is_own_leaf
+from tracegrad.runtime.array_manners import is_array_to_function, is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign
 from tracegrad.tape.tape import LEAF
@@ -70,7 +70,7 @@ def refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
 def is_read_only(tensor: Tensor) -> bool:
     """Whether an array is one of those views that NumPy lets nobody write to."""
     array, base = tensor._array, base_of(tensor)
-    if not behaves_as_array(tensor):
+    if not is_array_to_function(tensor):
         return False
     if not isinstance(array, np.ndarray) or array.flags.writeable:
         return False
@@ -96,7 +96,7 @@ def read_only() -> ReadOnlyError:
 
 def leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
-    if not is_own_leaf(base) and (base._is_traced or behaves_as_array(base)):
+    if not is_own_leaf(base) and (base._is_traced or is_array_to_function(base)):
         name = (base._traced[1].origin.name if base._is_traced else "") or "x"
         return GradientError(
             f"an argument that is differentiated ({name}) is being used in an in-place "

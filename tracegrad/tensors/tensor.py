@@ -32,7 +32,7 @@ from tracegrad.errors import (
 )
 from tracegrad.ops.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.ops.record import TABLE
-from tracegrad.runtime.array_manners import behaves_as_array, is_array_to_function, note_results
+from tracegrad.runtime.array_manners import is_array_to_function, note_results
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
@@ -339,7 +339,7 @@ class Tensor:
             )
         if self.requires_grad:
             raise made_plain()
-        if type(self._array) is DeviceArray and not behaves_as_array(self):
+        if type(self._array) is DeviceArray and not is_array_to_function(self):
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
             )
@@ -681,7 +681,7 @@ def _has_no_memory(x: Tensor) -> bool:
     """Whether views are linked though arrays cannot tell: on devices, and of numbers."""
     if isinstance(x._array, np.ndarray):
         return False
-    return not (isinstance(x._array, np.generic) and behaves_as_array(x))
+    return not (isinstance(x._array, np.generic) and is_array_to_function(x))
 
 
 def _with_axes(x: Tensor, put: bool) -> Tensor:

@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call
 from tracegrad.ops.elementwise.arrays_and_scalars import as_scalar
 from tracegrad.ops.elementwise.ufuncs import copy, strengthen
-from tracegrad.ops.shape.indexing import INDEXED
-from tracegrad.runtime.array_manners import behaves_as_array
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.values.dispatch import is_number
 
@@ -75,7 +72,7 @@ def is_scalar_of_numpy(x: Any) -> bool:
 
 def as_0d_array(x: Tensor) -> Tensor:
     """A Tensor as an array, where it has no axes and is a number."""
-    if isinstance(x._array, np.ndarray) or x.ndim or not behaves_as_array(x):
+    if isinstance(x._array, np.ndarray) or x.ndim or not is_array_to_function(x):
         return x
     return copy(strengthen(x) if is_number(x._array) else x)  # type: ignore[no-any-return]
 
@@ -94,19 +91,4 @@ def _settled(found: Any, arrays: bool) -> Any:
     if arrays:
         return as_0d_array(found)
     of_array = type(found._array) is np.ndarray and not found._array.ndim
-    return as_scalar(found) if of_array and behaves_as_array(found) else found
-
-
-def note_element(x: Tensor) -> None:
-    """A number is changed in place: of a Tensor's elements its memory would be."""
-    trace = STATE.trace
-    if (
-        trace is None
-        or trace.world is None
-        or x._traced is None
-        or isinstance(x._array, np.ndarray)
-    ):
-        return
-    made = trace.builder.producer.get(x._traced[1])
-    if isinstance(made, Call) and made.op in INDEXED:
-        trace.world.elements_written = True
+    return as_scalar(found) if of_array and is_array_to_function(found) else found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from inspect import Parameter, Signature
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +79,7 @@ from tracegrad.tracing.restarts import (
     Unreplayed,
 )
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
-from tracegrad.transforms.direct_calls import DirectCalls
+from tracegrad.transforms.direct_calls import DirectCalls, Given
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
@@ -92,13 +92,6 @@ from tracegrad.world.untraced_world import interpreted
 
 class TooDeep(TraceError):
     """A program nests deeper than the compiler, which is recursive, or than Python can go."""
-
-
-class Given(NamedTuple):
-    """How a call has given its arguments: so many of them, of which the last by these names."""
-
-    number: int
-    names: tuple[str, ...] = ()
 
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -547,7 +540,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         version.effect = run.effect
         return version
 
-    def _result(self, run: Run, arguments: Arguments) -> Any:
+    def _result(self, run: Run, arguments: Arguments, shown: Callable[[Any], Any] = bare) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
         settle(run)
         try:
@@ -557,7 +550,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             )
         finally:
             run.world.settle()
-        run.borrowed.settle()
+        run.borrowed.settle(shown)
         if checking() and not is_finite(result):
             self._blame(run, arguments)
         return passed(result, self.__name__)
@@ -597,10 +590,14 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         """Makes the entry of a version for calls that give their arguments as this one does."""
         if given is None or given in version.entered or version.draws_on_host:
             return  # of those that draw not every call runs the program: see `jax_calls`
+        if arguments.tensors and version.reads_leaves:
+            return  # those leaves are arrays for an entry
         made = entry(version, arguments.values, given.number)
         made.version = version  # for `watched_entry`
         made.given = given.number, arguments.values[given.number :]  # for `_write_directly`
         key: Any = (version.mode, given.names) if given.names else version.mode
+        if arguments.tensors:
+            key = version.mode, arguments.places_of_tensors
         with self._lock:
             version.entered.add(given)
             self._add_entry(key, made, version)
@@ -738,7 +735,6 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._lists, self._counted = set(), False
-        self._of_views = set()
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from inspect import Signature
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracegrad.compiled.direct_entry import (
     HOT,
@@ -24,6 +24,14 @@ from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.runtime.thread_state import DIRECT, STATE
 from tracegrad.tracing.outputs import Transform
+
+
+class Given(NamedTuple):
+    """How a call has given its arguments: so many of them, of which the last by these names."""
+
+    number: int
+    names: tuple[str, ...] = ()
+
 
 MOST = 8  # entries of one kind of calls, and functions in the slot
 
@@ -105,6 +113,8 @@ class DirectCalls(CallSlot):
             settings = DIRECT.now  # read before the mode, which changes first
             if settings is None or CHOSEN[self._backend] is not version.mode:
                 return
+            if version.arguments.tensors:
+                return  # the slot has functions of arrays
             run.is_direct = True
             kept = any(pair[0] is run for pairs in self._entries.values() for pair in pairs)
             if not kept or self._transform.kind == "vmap":

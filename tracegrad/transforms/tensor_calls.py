@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, is_jax
-from tracegrad.compiled.element_views import takes_elements_for_numbers
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.handed_out import left_by
 from tracegrad.compiled.tape_node import (
@@ -24,19 +24,12 @@ from tracegrad.compiled.tape_node import (
     tensors_in,
     wanted_of,
 )
-from tracegrad.compiled.traced_run import (
-    OF_HISTORIES,
-    SHOWING,
-    asks_class,
-    code_of,
-    reads_names,
-    writes_in_place,
-)
+from tracegrad.compiled.traced_run import OF_HISTORIES, reads_names
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached
 from tracegrad.eager.derivatives import boxed_leaf, warn_of_lost_history
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import STATE
@@ -45,7 +38,7 @@ from tracegrad.tensors.devices import DeviceArray, DeviceError, as_held, bare, o
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
-from tracegrad.tracing.restarts import Purpose
+from tracegrad.transforms.direct_calls import Given
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
 
@@ -64,6 +57,9 @@ class TensorCalls:
     _inline: Callable[..., Any]
     _answer: Callable[..., Answer]
     _blame: Callable[..., Any]
+    _entered: Callable[..., Any]
+    _is_single: Callable[..., bool]
+    _result: Callable[..., Any]
     __call__: Callable[..., Any]
 
     @property
@@ -72,7 +68,6 @@ class TensorCalls:
         """Whether no program is to be made or run."""
 
     _versions: dict[Any, list[Version]]  # by the key of arguments, and mode
-    _of_views: set[Any]  # keys and modes with which arrays cannot take the place of Tensors
 
     @property
     @abstractmethod
@@ -101,34 +96,69 @@ class TensorCalls:
         if may_record and not STATE.special:
             return self._call_with_history(args, kwargs)
         asks = STATE.grad_enabled and not there  # whether the function reads a history
-        if recorded or (asks and (self._stays_eager or may_record)):
+        if recorded or (asks and may_record):
             return self._with_history(args, kwargs, recorded)
-        if not STATE.grad_enabled and not there and self._needs_tensors(tensors, args, kwargs):
+        if not there and (self._stays_eager or self._reads_histories(tensors)):
             return self._with_history(args, kwargs, recorded)
         if there:
-            arguments = self._bind(args, kwargs)
-            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
-        if self._transform.kind == "compile" and not there:
+            return self._call_on_device(args, kwargs, recorded)
+        if self._transform.kind == "compile":
             return self._call_with_history(args, kwargs, False)
+        return self._call_unrecorded(args, kwargs, leaves)
+
+    def _call_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
+        """A call on Tensors that are on a device: one on arrays of JAX."""
+        arguments = self._bind(args, kwargs)
+        one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
         borrowed = Borrowed()
-        plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare if there else bare_memory)
-        result = MISS
-        if asks and self._transform.differentiates:
-            if not (plain_kwargs or any(map(_holds_history, self._every))):
-                result = self._entered(CHOSEN[self._backend], plain_args)
-            if result is MISS and self._reads_history(plain_args, plain_kwargs):
-                return self._with_history(args, kwargs, recorded)
-        if result is MISS:
-            try:
-                result = self(*plain_args, **plain_kwargs)
-            except DeviceError:
-                if not there:
-                    raise
-                return self._with_history(args, kwargs, recorded)  # it reads a Tensor on a device
+        plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare)
+        try:
+            result = self(*plain_args, **plain_kwargs)
+        except DeviceError:
+            return self._with_history(args, kwargs, recorded)  # it reads a Tensor on a device
         borrowed.settle(boxed_leaf)
-        if there:
-            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+
+    def _call_unrecorded(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        """A call of a derivative or `vmap` that leaves no tape: its versions are for Tensors."""
+        borrowed, mode = Borrowed(), CHOSEN[self._backend]
+        plain = borrowed.bare((args, kwargs), bare_memory)
+        may_read = STATE.grad_enabled and self._transform.differentiates
+        key = mode, tuple([i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)])
+        result = MISS
+        if not (kwargs or (may_read and any(map(_holds_history, self._every)))):
+            result = self._entered(key, plain[0])
+        if result is MISS:
+            arguments, inputs = self._given_tensors((args, kwargs), plain, False)
+            result = self._answered(arguments, inputs, None if kwargs else len(args), may_read)
+            if result is MISS:
+                return self._with_history(args, kwargs, False)
+        borrowed.settle(boxed_leaf)
         return map_tree(boxed_leaf, result)
+
+    def _answered(
+        self, arguments: Arguments, inputs: Sequence[Any], count: int | None, may_read: bool
+    ) -> Any:
+        """The result of such a call, of so many arguments by position; MISS to run it eagerly."""
+        mode = CHOSEN[self._backend]
+        more = any(map(has_more_than_fields, arguments.values, arguments.specs))
+        if more or self._is_single(arguments):
+            return MISS
+        if may_read and self._reads_history(arguments, mode, inputs):
+            return MISS
+        try:
+            given = None if count is None else Given(count)
+            call = partial(Version.call, arguments=arguments, given=inputs)
+            found = self._answer(arguments, mode, given, call, histories=inputs)
+        except NotRecorded:
+            return MISS
+        if found.version is not None:
+            return found.result
+        if found.run is not None:
+            return self._result(found.run, arguments, partial(left_by, found.run))
+        return MISS
 
     def _may_record(self, recorded: bool) -> bool:
         """Whether a call on Tensors is to be compiled with its history.
@@ -140,49 +170,14 @@ class TensorCalls:
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
-        asks = asks_class(code_of(self._function))  # and is told that they are Tensors
         # Tensors, where it is given some; or it writes to them
         keeps = any(version.keeps or version.written for version in every)
-        plain = not (recorded or asks or keeps) and every
-        if plain and writes_in_place(self._function):  # elements are views, of arrays numbers
-            return True
-        return not plain or any(isinstance(h, Tensor) for h in holders)
+        return recorded or keeps or not every or any(isinstance(h, Tensor) for h in holders)
 
-    def _needs_tensors(
-        self, tensors: Sequence[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> bool:
-        """Whether a call where nothing is recorded is not one on arrays: those have no histories.
-
-        Nor has their text any word of these; and their elements are numbers, no views.
-        """
-        if self._stays_eager and not self._transform.differentiates:
-            return True
-        required = any([tensor.requires_grad for tensor in tensors])
-        if reads_names(self._function, OF_HISTORIES if required else SHOWING):
-            return True
-        return writes_in_place(self._function) and self._writes_to_elements(args, kwargs)
-
-    def _writes_to_elements(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether arrays in the place of Tensors would have numbers where these have views.
-
-        The versions for such arrays know; where there are none yet, one is made.
-        """
-        if self._transform.differentiates:
-            return False
-        mode = CHOSEN[self._backend]
-        arguments, inputs = self._given_tensors(args, kwargs, Borrowed(), False)
-        place = (arguments.key, mode)
-        if place in self._of_views:
-            return True
-        if not self._versions.get(place):
-            try:
-                self._answer(arguments, mode, None, histories=inputs, looks=True)
-            except TracegradError:  # numbers have no items, say
-                self._of_views.add(place)
-                return True
-            except Exception:  # the function raises this: the call itself does
-                return True
-        return any(map(takes_elements_for_numbers, self._versions.get(place, ())))
+    def _reads_histories(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether a function may ask of its Tensors what those of a call have not that records."""
+        required = not STATE.grad_enabled and any([tensor.requires_grad for tensor in tensors])
+        return required and reads_names(self._function, OF_HISTORIES)
 
     def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
         """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
@@ -202,16 +197,28 @@ class TensorCalls:
             return
         warn_of_lost_history(f"{self.__name__} reads {', '.join(names)}")
 
-    def _reads_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _reads_history(self, arguments: Arguments, mode: Mode, inputs: Sequence[Any]) -> bool:
         """Whether a function of derivatives may read a Tensor from outside that requires grad.
 
         The version that stands for the call knows, and is made where there is none; a call that
         none stands for may. What the function raises is raised by the call itself.
         """
+
+        def asks(version: Version) -> None:
+            if _holds_history(version):
+                raise NotRecorded
+            with given_back(sources_of(version.program.graph)), suppress(*RAISED_BY_NUMPY):
+                version.outputs(arguments)  # it may take a way that the program does not know
+
         try:
-            return _holds_history(self._version_for(args, kwargs, Purpose.LOOK))
+            found = self._answer(arguments, mode, None, asks, histories=inputs, looks=True)
         except Exception:
             return True
+        if found.version is not None:
+            return _holds_history(found.version)
+        return found.run is None or any(
+            map(_requires_grad, [holder for holder, _ in found.run.trace.captured.values()])
+        )
 
     def _with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
         """The call as its ops; where no argument requires grad, a Tensor from outside may."""
@@ -238,7 +245,8 @@ class TensorCalls:
         given, borrowed = self._bind(args, kwargs), Borrowed()
         if any(map(has_more_than_fields, given.values, given.specs)):
             return self._inline(given)
-        arguments, inputs = self._given_tensors(args, kwargs, borrowed, tapes)
+        plain = borrowed.bare((args, kwargs), bare)
+        arguments, inputs = self._given_tensors((args, kwargs), plain, tapes)
 
         def call(version: Version) -> Any:
             kept: list[Recorded | Unrecorded] = []
@@ -270,14 +278,14 @@ class TensorCalls:
             return self._inline(given)
 
     def _given_tensors(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], borrowed: Borrowed, tapes: bool
+        self, given: tuple[Any, Any], plain: tuple[Any, Any], tapes: bool
     ) -> tuple[Arguments, list[Any]]:
         """The arguments with arrays for Tensors, and their traced leaves as they were given."""
-        given, plain = self._bind(args, kwargs), self._bind(*borrowed.bare((args, kwargs), bare))
-        pairs = zip(given.leaves, plain.leaves, strict=True)
+        bound, arguments = self._bind(*given), self._bind(*plain)
+        pairs = zip(bound.leaves, arguments.leaves, strict=True)
         inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
         needs = wanted_of(inputs) if tapes else ()
-        return replace(plain, require_grad=needs, tensors=tensors_in(inputs)), inputs
+        return replace(arguments, require_grad=needs, tensors=tensors_in(inputs)), inputs
 
     def _remember(self, made: Quick) -> None:
         """Enters what answers calls of one shape on Tensors."""
@@ -289,5 +297,8 @@ class TensorCalls:
 
 def _holds_history(version: Version) -> bool:
     """Whether a version reads a Tensor from outside that requires grad."""
-    holders = [captured.holder for captured in version.captured]
-    return any(isinstance(holder, Tensor) and holder.requires_grad for holder in holders)
+    return any([_requires_grad(captured.holder) for captured in version.captured])
+
+
+def _requires_grad(holder: Any) -> bool:
+    return isinstance(holder, Tensor) and holder.requires_grad

@@ -44,6 +44,11 @@ def is_of_library(x: Any) -> bool:
     return isinstance(x, type) and is_trusted({"__name__": x.__module__})
 
 
+def is_of_tracegrad(names: dict[str, Any]) -> bool:
+    """Whether these are globals of tracegrad's own, which is told that a Tensor is one."""
+    return _root(names).startswith("tracegrad.")
+
+
 def is_interpreted(names: dict[str, Any]) -> bool:
     """Whether functions with these globals are the user's, or any others that a user may call."""
     name = _root(names)

@@ -60,6 +60,7 @@ from tracegrad.world.untraced_world import (
     flags,
     identity_of,
     is_of_arrays,
+    is_of_class,
 )
 from tracegrad.world.world import RULES, World, rule_for
 
@@ -311,10 +312,10 @@ def may_be_called(world: World, operation: Any, operands: Operands, keywords: Ke
 
 @rule_for(isinstance)
 def is_instance(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
-    x, cls = operands
+    x = operands[0]
     if type(x) is not Tensor:
         world.order_of(world.type_of(x))
-    return isinstance(x, cls)
+    return is_of_class(world, operation, operands, keywords)
 
 
 @rule_for(issubclass)
@@ -417,7 +418,7 @@ def check_class(world: World, operation: Any, operands: Operands, keywords: Keyw
     found = issubclass(asked, cls)
     text = f"issubclass({asked.__name__}, {cls.__name__})"
     world.guard(CALLED, issubclass, (asked, cls), found, text)
-    return bool(operation(*operands))
+    return found if type(x) is Tensor else bool(operation(*operands))
 
 
 @rule_for(MemberDescriptorType.__get__, GetSetDescriptorType.__get__)

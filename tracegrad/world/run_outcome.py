@@ -64,7 +64,6 @@ class Outcome(StandIns):
 
     def __init__(self) -> None:
         super().__init__()
-        self.elements_written = False  # numbers that were elements of arrays, in place
         self._stored: dict[Place, Guard] = {}  # what stood where the run has written
         self._again: dict[int, Guard] = {}  # those that it has removed and then set
         self._absent: dict[int, tuple[str, Any, list[str], str, str]] = {}  # names that dicts lack

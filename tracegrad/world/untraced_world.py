@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from tracegrad.values.pytree import map_tree
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.callable_names import is_library
-from tracegrad.world.code_origin import is_interpreted
+from tracegrad.world.code_origin import is_interpreted, is_of_tracegrad
 from tracegrad.world.interception import as_key, instead, number_of, run_native, stacked
 from tracegrad.world.native_readers import is_of_machine, refuse_written
 from tracegrad.world.outside_writes import Copies, OutsideWrites
@@ -210,6 +211,21 @@ def class_of_tensor(world: StandIns, operation: Any, operands: Any, keywords: An
     return type(*operands, **keywords)
 
 
+def is_of_class(world: StandIns, operation: Any, operands: Any, keywords: Any) -> bool:
+    """``isinstance(x, cls)``: what stands for an array or number is no Tensor, but to tracegrad."""
+    x, cls = operands
+    frame = None if STATE.machine is None else STATE.machine.frame
+    if type(x) is not Tensor or (frame is not None and is_of_tracegrad(frame.globals)):
+        return isinstance(x, cls)
+    return issubclass(x.__class__, cls)
+
+
+def is_of_abstract_class(world: StandIns, operation: Any, operands: Any, keywords: Any) -> bool:
+    """``isinstance(x, cls)`` with a class of `abc`."""
+    cls, x = operands
+    return is_of_class(world, isinstance, (x, cls), {})
+
+
 def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
     """``x.name`` of a Tensor: one that stands for a number has what numbers have."""
     x, name = operands[:2]
@@ -288,6 +304,8 @@ _RULES: dict[int, Callable[..., Any]] = {
     id(natives.is_item): are_one,
     id(id): identity_of,
     id(type): class_of_tensor,
+    id(isinstance): is_of_class,
+    id(ABCMeta.__instancecheck__): is_of_abstract_class,
     id(getattr): attribute_of_tensor,
     id(object.__getattribute__): attribute_of_tensor,
     id(operator.setitem): set_item,

@@ -43,7 +43,7 @@ from tracegrad.ops.shape.reshaping import (
     sizes_of,
 )
 from tracegrad.ops.type_rules import sum_dtype
-from tracegrad.runtime.array_manners import behaves_as_array
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_number, ndim_of, shape_of
 
 # -- joining ------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def unstack(x: Any, axis: Any = 0) -> tuple[Any, ...]:
     """The slices of `x` along `axis`, one for each index."""
     axis = one_axis(axis, ndim_of(x))
     count = length_of(x, axis)
-    if ndim_of(x) == 1 and hasattr(x, "_array") and not behaves_as_array(x):
+    if ndim_of(x) == 1 and hasattr(x, "_array") and not is_array_to_function(x):
         return tuple(x[i] for i in range(count))  # Tensors that look at their places
     if count < 2:
         return tuple(_row(x, i, axis) for i in range(count))
