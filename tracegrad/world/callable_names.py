@@ -75,4 +75,5 @@ def is_known(x: Any) -> bool:
 
 
 def text_of_key(x: Any) -> str:
-    return repr(x) if type(x) in PLAIN else f"a {type(x).__name__}"
+    plain = all([type(part) in PLAIN for part in (x if type(x) is tuple else (x,))])
+    return repr(x) if plain else f"a {type(x).__name__}"

@@ -69,7 +69,7 @@ def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:
     if slice_:
         return
     read = GLOBAL if isinstance(x, dict) else ITEM
-    world.store(read, x, key, f"{world.text_of(x)}[{key!r}]")
+    world.store(read, x, key, f"{world.text_of(x)}[{text_of_key(key)}]")
     if changed is not None:
         world.does(operator.setitem, x, key, value, text=world.text_of(x))
 
@@ -98,7 +98,7 @@ def _takes_out(world: World, x: Any, key: Any) -> None:
     """A key of a dictionary from outside is there, or is not, and leaves it."""
     text = world.text_of(x)
     world.guard(PRESENT, x, key, key in x, f"{text_of_key(key)} in {text}")
-    world.store(GLOBAL, x, key, f"{text}[{key!r}]")
+    world.store(GLOBAL, x, key, f"{text}[{text_of_key(key)}]")
 
 
 # -- lists and deques -----------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def clear(world: World, method: Any, operands: Operands, keywords: Keywords) -> 
         changed.clear()
         world.does(method, x, text=world.text_of(x))
         for key in list(x) if isinstance(x, dict) else ():
-            world.store(GLOBAL, x, key, f"{world.text_of(x)}[{key!r}]")
+            world.store(GLOBAL, x, key, f"{world.text_of(x)}[{text_of_key(key)}]")
     method(x)
 
 
@@ -223,7 +223,7 @@ def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords
         world.puts(operands, keywords)
         return method(x, key, *default)
     if key in x:
-        return world.read(GLOBAL, x, key, x[key], f"{world.text_of(x)}[{key!r}]")
+        return world.read(GLOBAL, x, key, x[key], f"{world.text_of(x)}[{text_of_key(key)}]")
     world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {world.text_of(x)}")
     value = default[0] if default else None
     set_item(world, operator.setitem, (x, key, value), {})
@@ -241,7 +241,7 @@ def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -
     if key not in x:
         world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {text}")
         return method(*operands)
-    value = world.read(GLOBAL, x, key, x[key], f"{text}[{key!r}]")
+    value = world.read(GLOBAL, x, key, x[key], f"{text}[{text_of_key(key)}]")
     _takes_out(world, x, key)
     world.does(operator.delitem, x, key, text=text)
     method(*operands)

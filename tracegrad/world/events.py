@@ -21,6 +21,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.arrays_of_lengths import give_up
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.guards import ATTRIBUTE, PLAIN
+from tracegrad.world.interception import as_key
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.iterators_of_several import inlines, runs_again
@@ -309,6 +310,22 @@ class Told(Outcome):
                 self.identities = True
             else:  # another call may give others
                 self.trace.read("which objects its arguments are")
+
+    def hashed(self, x: Any, stays: bool = True) -> Any:
+        """What Python hashes, as the caller has it: a number is looked at, a Tensor compared."""
+        if type(x) is tuple:
+            found = tuple([self.hashed(item, stays) for item in x])
+            return x if all(map(operator.is_, found, x)) else found
+        self.numbers.look(x)
+        if type(x) is not Tensor:
+            return x
+        if self.is_array_to_caller(x):
+            hash(x)  # Python looks at it
+            return as_key(x, stays)
+        original = self.original(x)
+        if original is not x:
+            self.compares(x, self)
+        return original
 
     def owns(self, x: Any, scope: Any) -> None:
         """The function asks an object from outside for its dictionary of attributes."""

@@ -455,7 +455,7 @@ def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> A
         world.effect(text)
         return method(*operands, **keywords)
     if key in x:
-        return world.read(GLOBAL, x, key, x[key], f"{text}[{key!r}]")
+        return world.read(GLOBAL, x, key, x[key], f"{text}[{text_of_key(key)}]")
     world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {text}")
     return method(*operands, **keywords)
 

@@ -159,10 +159,10 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         return items_alone(world, x)[key]  # a slice hands the items on
     if isinstance(x, dict | MappingProxyType):
         if key in x:
-            return world.read(GLOBAL, x, key, x[key], f"{text}[{key!r}]")
+            return world.read(GLOBAL, x, key, x[key], f"{text}[{text_of_key(key)}]")
         if kind is defaultdict:
             world.effect(text)
-        world.guard(PRESENT, x, key, False, f"{key!r} in {text}")
+        world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {text}")
         return x[key]
     if kind is np.ndarray:
         if x.dtype.hasobject and type(key) is int and x.ndim == 1 and -len(x) <= key < len(x):

@@ -20,7 +20,7 @@ from tracegrad.values.dispatch import NUMERIC
 from tracegrad.values.prng_keys import is_key
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
-from tracegrad.world.callable_names import read_by_c
+from tracegrad.world.callable_names import read_by_c, text_of_key
 from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.guards import (
     ATTRIBUTE,
@@ -221,8 +221,8 @@ def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
     if len(x) > SMALL and not (world.has_changed(x) or world.is_by_path(x)):
         items = list(x.values())
         world.guard(EACH, x.values(), items, True, text)
-        return {k: world.enter(v, f"{text}[{k!r}]") for k, v in x.items()}
-    return {k: world.read(GLOBAL, x, k, v, f"{text}[{k!r}]") for k, v in x.items()}
+        return {k: world.enter(v, f"{text}[{text_of_key(k)}]") for k, v in x.items()}
+    return {k: world.read(GLOBAL, x, k, v, f"{text}[{text_of_key(k)}]") for k, v in x.items()}
 
 
 World.contents_of = contents  # type: ignore[attr-defined]

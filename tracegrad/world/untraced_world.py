@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
-from types import FunctionType, GeneratorType
+from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.machine import natives
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.jax_updates import Updates, beside
@@ -122,6 +123,7 @@ class Answers(StandIns):
         if id(operation) in native_tables.OPERATORS and Tensor in map(type, operands):
             operands = tuple([beside(operands, x) if is_jax_array(x) else x for x in operands])
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
+            operands = _by_key(self, operands)
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()
@@ -133,7 +135,7 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
     """``x[key] = value``"""
     x, key, value = operands
     if type(x) is dict:
-        key = _plain_key(key)
+        key = _plain_key(world, key)
     if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
         value = list(value)  # once: it may be an iterator
     if isinstance(x, dict | list | deque):
@@ -143,14 +145,25 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
     operation(x, key, value)
 
 
-def _plain_key(x: Any) -> Any:
-    """A key as the caller has it: a number for a Tensor that stands for one."""
+def _plain_key(world: StandIns, x: Any) -> Any:
+    """A key as the caller has it: a number for a Tensor that stands for one, or its Tensor."""
     if type(x) is tuple:
-        found = tuple(map(_plain_key, x))
+        found = tuple([_plain_key(world, item) for item in x])
         return x if all(map(operator.is_, found, x)) else found
-    if type(x) is not Tensor or not STATE.standing:
+    if type(x) is not Tensor:
         return x
-    return as_key(x) if isinstance(x._array, _NUMBERS) else x
+    if is_array_to_function(x):
+        return as_key(x) if isinstance(x._array, _NUMBERS) else x
+    original = world.original(x)
+    return original if type(original) is Tensor else x
+
+
+def _by_key(world: StandIns, operands: Operands) -> Operands:
+    """The operands of an operation, of which the first may find what it holds by the second."""
+    if len(operands) < 2 or not isinstance(operands[0], _HASHING):
+        return operands
+    x, key, *rest = operands
+    return x, _plain_key(world, key), *rest
 
 
 def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
@@ -161,6 +174,7 @@ def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any)
 
 def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
     """A method that changes a container."""
+    operands = _by_key(world, operands)
     world.puts(operands, keywords)
     x = operands[0]
     if operation.__name__ not in _PUTTING_ALL or not _is_container(x):
@@ -283,6 +297,7 @@ def is_of_arrays(name: str) -> bool:
 
 
 _PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__"})
+_HASHING = (dict, set, frozenset, MappingProxyType)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
 """Types of which C code that is known runs, or reads, what they hold."""

@@ -36,6 +36,7 @@ from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.dispatch import SEQUENCES
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
+from tracegrad.world.callable_names import text_of_key
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.class_attributes import Classes
 from tracegrad.world.code_origin import (
@@ -70,7 +71,7 @@ from tracegrad.world.guards import (
     packed,
     place_of,
 )
-from tracegrad.world.interception import MAKERS, as_key, makes_arrays, of_jax
+from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
@@ -333,17 +334,6 @@ class World(Variables, Sequences, Classes):
         self.pin(key)
         return self.hashed(key, stays) if issubclass(type(holder), _HASHING) else key
 
-    def hashed(self, x: Any, stays: bool = True) -> Any:
-        """What Python hashes: it is looked at."""
-        if type(x) is tuple:
-            found = tuple([self.hashed(item, stays) for item in x])
-            return x if all(map(operator.is_, found, x)) else found
-        self.numbers.look(x)
-        if type(x) is not Tensor or not self.is_array_to_caller(x):
-            return x
-        hash(x)  # Python looks at it
-        return as_key(x, stays)
-
     def pin(self, x: Any) -> None:
         """Who an object is matters: it is guarded by identity, wherever it stands."""
         if id(x) in self._by_path:
@@ -526,7 +516,7 @@ class World(Variables, Sequences, Classes):
             self.contents_of(values)
         found = []
         for key, x in items:
-            text = f"{self.text_of(values)}[{key!r}]"
+            text = f"{self.text_of(values)}[{text_of_key(key)}]"
             if of_call and id(x) in self.arguments:
                 self.guard(ITEM, values, key, x, text)
             elif of_call:
