@@ -50,6 +50,16 @@ class Flow:
         cut: Any = [{v: x for v, x in table.items() if v is not value} for table in tables]
         return Flow(*cut)
 
+    def renamed(self, value: Value, other: Value) -> Flow:
+        """The same with what a value has as that of another one."""
+        tables: Any = (self.cts, self.told, self.places, self.maybe)
+        new: Any = [{other if v is value else v: x for v, x in table.items()} for table in tables]
+        return Flow(*new)
+
+    def sure(self, value: Value) -> Flow:
+        """The same where a value has a cotangent, whatever numbers tell."""
+        return replace(self, told={v: x for v, x in self.told.items() if v is not value})
+
     def knowing(self, number: Value, holds: bool) -> Flow:
         """What is so where a number that tells something is true, or where it is not."""
         flow = self

@@ -7,7 +7,7 @@ taken.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -34,6 +34,7 @@ from tracegrad.differentiation.ways_back import (
     behind,
     cotangents_of,
     is_of_rows,
+    with_shared,
 )
 from tracegrad.ops.checkpoint_markers import regions_of
 from tracegrad.ops.python_calls import hooked
@@ -50,7 +51,7 @@ def joined_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None 
     """
     _require_plain(graph)
     try:
-        return _Writer(graph, wanted, seeds).whole()
+        return with_shared(lambda shared: _Writer(graph, wanted, seeds, shared=shared).whole())
     except Mixed as error:
         raise Unjoined(None, str(error)) from error
 
@@ -66,7 +67,9 @@ def joined_backwards_apart(
     """
     _require_plain(graph)
     try:
-        return _Writer(graph, wanted, zeros=False).apart(some)
+        return with_shared(
+            lambda shared: _Writer(graph, wanted, zeros=False, shared=shared).apart(some)
+        )
     except Mixed as error:
         raise Unjoined(None, str(error)) from error
 
@@ -84,6 +87,7 @@ class _Writer(WaysBack):
         wanted: Sequence[Value],
         seeds: Seeds | None = None,
         zeros: bool = True,
+        shared: Set[Value] = frozenset(),
     ) -> None:
         self.graph = graph
         self.seeds = seeds
@@ -91,6 +95,7 @@ class _Writer(WaysBack):
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.joins: dict[object, JoinFacts] = {}
+        self.known, self.shared = {}, shared
         self._learn(graph.block, ())
         self.active = active_values(self.graph, self.wanted)
 
@@ -124,7 +129,7 @@ class _Writer(WaysBack):
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
                     cts = self.seeds(self.reverse.stage, number)
-                block = self._go_back(path, len(path) - 1, Flow(cts), self._returned)
+                block = self._from_end(path, Flow(cts), self._returned)
             found[end] = behind(builder, block)
         return found
 
@@ -199,21 +204,24 @@ class _Writer(WaysBack):
     def _run(self, nodes: Sequence[Node], flow: Flow) -> Flow:
         """Cotangents before straight code, of those after it; nothing in it depends on numbers."""
         made = {result for node in nodes for result in node.results}
-        read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
+        calls = [node for node in nodes if isinstance(node, Call)]
+        read = [self.reverse.array_of(v) for call in calls for v in call.operands]
         kept = dict.fromkeys(v for v in (*flow.cts, *read) if v not in made and v in self.active)
         here = {v: ct for v, ct in flow.cts.items() if v in made or v in read}
         asked = [v for v in kept if v in read]
         seeds = {value: self.reverse.staged(ct) for value, ct in here.items()}
         places = {v: known.copy() for v, known in flow.places.items() if v in here}
-        found = self.reverse.run(nodes, seeds, asked, places)
+        given = self.reverse.run(nodes, seeds, asked, places)
         cts = {v: ct for v, ct in flow.cts.items() if v not in here}
-        cts.update((value, ct.value) for value, ct in found.items())
+        cts.update((value, ct.value) for value, ct in given.items())
         cts = {v: cts[v] for v in dict.fromkeys((*flow.cts, *cts)) if v in cts}
         rows = {v: known for v, known in flow.places.items() if v not in here}
         rows.update((v, known) for v, known in places.items() if v in cts)
         maybe = {v: table for v, table in flow.maybe.items() if v in rows}
         told = {v: x for v, x in flow.told.items() if cts.get(v) is flow.cts[v]}
-        return Flow(cts, told, rows, maybe)
+        found = Flow(cts, told, rows, maybe)
+        self._require_told(flow, found)
+        return found
 
     def _rebuilt(self, block: Block, ends: Mapping[Block, Block]) -> Block:
         """The forward, whose joins keep what is read behind them, with the backwards."""

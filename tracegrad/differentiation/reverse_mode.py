@@ -580,6 +580,7 @@ class Reverse:
         self.regions: dict[Value, Region] = {}
         self.constants = constants_of(graph.all_nodes)
         self.last: Value | None = None  # the cotangent that was finished last
+        self.arrays: dict[Value, Value] = {}  # what values are that are other names of an array
         self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
 
     @property
@@ -611,9 +612,13 @@ class Reverse:
         given: dict[Key, Any] = {}
         given.update(seeds.items())
         self.regions.update(regions_of(nodes))
+        steps = steps_of(nodes)
+        names = {step.results: step.operands for step in steps}
+        for step in steps if self.arrays else ():
+            step.operands = tuple(map(self.array_of, step.operands))  # type: ignore[arg-type]
         return pullback(
-            steps_of(nodes),
-            self._values_of,
+            steps,
+            lambda step: self._values_of(step, names[step.results]),
             given,
             wanted,
             self._enter,
@@ -661,10 +666,16 @@ class Reverse:
                 self.names[part] = part.origin.named(name)
         return value
 
-    def _values_of(self, step: Step) -> tuple[Any, list[Any]]:
+    def array_of(self, value: Value) -> Value:
+        """The value whose cotangent that of another name of it is."""
+        while value in self.arrays:
+            value = self.arrays[value]
+        return value
+
+    def _values_of(self, step: Step, read: tuple[Key, ...]) -> tuple[Any, list[Any]]:
         again = self._again(step)
         results = tuple([self.staged(again.get(key, key)) for key in step.results])  # type: ignore[arg-type,call-overload]
-        operands = [self.staged(again.get(key, key)) for key in step.operands]  # type: ignore[arg-type,call-overload]
+        operands = [self.staged(again.get(key, key)) for key in read]  # type: ignore[arg-type,call-overload]
         return results[0] if len(results) == 1 else results, operands
 
     def _again(self, step: Step) -> Mapping[Any, Value]:

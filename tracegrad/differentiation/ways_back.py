@@ -9,13 +9,19 @@ made is a further parameter of the join.
 not added to. Where some ways back give a value a cotangent (or meet an element) and others do not,
 a number of the program tells whether they did; what comes to it next is written for both, in the
 arms of an ``if``.
+
+What an arm hands on may be read behind the join under its own name, too (``y = max(a, b)``, then
+``a - y``). It is one array: what flows to both names is added up in the order of the readers. So
+the way back through the readers of the parameter stands in arms by itself, in each of which it adds
+to the cotangent of what the parameter is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from codegen.ir import (
     Again,
@@ -53,6 +59,7 @@ from tracegrad.ops.shape.indexing import INDEXED
 from tracegrad.ops.staging import Stage, Staged
 
 MOST_TOLD = 3  # of what a step of the backward depends on
+MOST_KNOWN = 4  # joins one of whose ways a step of the backward stands for
 BOOL = weak("bool")
 
 
@@ -62,6 +69,29 @@ class Unjoined(Unrollable):
     def __init__(self, label: object, why: str) -> None:
         super().__init__(why)
         self.label = label
+
+
+class ReadTwice(Unjoined):
+    """Arms hand on to these `parameters` what is read behind them under another name too."""
+
+    def __init__(self, label: object, parameters: Set[Value]) -> None:
+        super().__init__(label, "what arms hand on is read behind them under another name too")
+        self.parameters = parameters
+
+
+Written = TypeVar("Written")
+
+
+def with_shared(write: Callable[[Set[Value]], Written]) -> Written:
+    """What is written of the parameters that turn out to be read under other names too."""
+    shared: Set[Value] = frozenset()
+    while True:
+        try:
+            return write(shared)
+        except ReadTwice as error:
+            if error.parameters <= shared:
+                raise
+            shared |= error.parameters
 
 
 @dataclass(frozen=True)
@@ -97,15 +127,24 @@ def cotangents_of(
 
 
 Then: TypeAlias = "Callable[[Flow], Block]"
+Looks: TypeAlias = "tuple[tuple[Value, object], ...]"
+"""What a way through a body has looked at, and the outcomes."""
+Way: TypeAlias = "Callable[[Again, Looks], Block]"
 
 
 class WaysBack:
-    """What goes back through joins, on the way of a path."""
+    """What goes back through joins, on the way of a path.
+
+    `shared` are parameters of joins that are read behind them under another name, too. `known` are
+    the joins of which one way is gone back through, before their bodies are.
+    """
 
     graph: Graph
     reverse: Reverse
     active: set[Value]
     joins: dict[object, JoinFacts]
+    shared: Set[Value]
+    known: dict[object, Again]
 
     def _run(self, nodes: Sequence[Node], flow: Flow) -> Flow:
         """Cotangents before straight code, of those after it; nothing in it depends on numbers."""
@@ -148,7 +187,22 @@ class WaysBack:
         return self._straight(path[at].nodes, flow, rest)
 
     def _straight(self, nodes: Sequence[Node], flow: Flow, then: Then) -> Block:
-        """Goes back through straight code, where numbers tell what there is in arms of its own."""
+        """Goes back through straight code, where numbers tell what there is in arms of its own.
+
+        So is where what is read may be an array that others read, too.
+        """
+        if shared := self._shared_in(nodes):
+            facts, begin, end = shared
+            return self._straight(
+                nodes[end:],
+                flow,
+                lambda flow: self._in_each_way(
+                    facts,
+                    flow,
+                    lambda flow, leave: self._straight(nodes[begin:end], flow, leave),
+                    lambda flow: self._straight(nodes[:begin], flow, then),
+                ),
+            )
         steps = [n for n in nodes if isinstance(n, Call) and self._flows(n)]
         asked = self._asked(steps, flow)
         last = next((i for i in reversed(range(len(steps))) if asked[i]), None)
@@ -178,7 +232,7 @@ class WaysBack:
             told: dict[Value, None] = {}
             if not reached.isdisjoint(step.results):
                 told.update((flow.told[v].number, None) for v in step.results if v in flow.told)
-                for value in step.operands:
+                for value in map(self.reverse.array_of, step.operands):
                     if value not in self.active:
                         continue
                     reached.add(value)
@@ -221,28 +275,28 @@ class WaysBack:
         if not any(p in flow.cts for p in join.parameters):
             return then(flow)
 
-        def way(again: Again, leave: Then) -> Block:
+        def way(again: Again, looks: Looks, leave: Then) -> Block:
             path = facts.ways[again]
             with self.reverse.stage.apart(self.graph.sizes) as builder:
-                handed = self._handed_on(facts, again, flow)
+                handed = self._handed_on(facts, again, self._as_seen(facts, looks, flow))
                 block = self._go_back(path, len(path) - 1, handed, leave)
             return self._in_arm(facts, path, behind(builder, block))
 
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             block = self._met(
                 replace(join.origin, section="backward"),
-                lambda leave: self._by_ways(facts, join.body, lambda again: way(again, leave)),
+                lambda leave: self._by_ways(facts, join.body, partial(way, leave=leave)),
                 lambda flow: then(self._seen_behind(facts, flow)),
             )
         return self._with_kept(facts, behind(builder, block))
 
-    def _by_ways(self, facts: JoinFacts, block: Block, way: Callable[[Again], Block]) -> Block:
+    def _by_ways(self, facts: JoinFacts, block: Block, way: Way, looks: Looks = ()) -> Block:
         """The looks of a body once more, with a way back in each arm."""
         last = block.nodes[-1]
         if isinstance(last, Again):
-            return way(last)
+            return way(last, looks)
         if isinstance(last, Join):
-            return self._by_ways(facts, last.after, way)
+            return self._by_ways(facts, last.after, way, looks)
         assert isinstance(last, Branch)
         label = facts.join.label
         arms = [
@@ -250,7 +304,10 @@ class WaysBack:
             for outcome, inner in zip(last.outcomes, last.blocks, strict=True)
             if label in self.graph.leads[inner]
         ]
-        blocks = [self._by_ways(facts, inner, way) for _, inner in arms]
+        blocks = [
+            self._by_ways(facts, inner, way, (*looks, (last.operand, outcome)))
+            for outcome, inner in arms
+        ]
         if len(arms) == 1:
             return blocks[0]
         origin = replace(last.origin, section="backward")
@@ -265,9 +322,10 @@ class WaysBack:
         for parameter, argument in zip(facts.join.parameters, again.arguments, strict=True):
             if parameter not in before.cts or argument not in self.active:
                 continue
+            if self._is_other_name(facts, parameter, argument):
+                continue  # on this way it is read as what it is
             if argument in flow.cts:
-                why = "what arms hand on is read behind them under another name too"
-                raise Unjoined(facts.join.label, why)
+                raise ReadTwice(facts.join.label, self._handing(parameter))
             tables = ("cts", "told", "places", "maybe")
             new: dict[str, Any] = {}
             for name in tables:
@@ -276,6 +334,125 @@ class WaysBack:
                     new[name] = {**getattr(flow, name), argument: table[parameter]}
             flow = replace(flow, **new)
         return flow
+
+    # -- other names ------------------------------------------------------------------------------
+
+    def _handing(self, parameter: Value) -> Set[Value]:
+        """A parameter of a join, with those of others that it is handed on to."""
+        found, left = {parameter}, [parameter]
+        while left:
+            value = left.pop()
+            for facts in self.joins.values():
+                for again in facts.ways:
+                    given = zip(facts.join.parameters, again.arguments, strict=True)
+                    new = {p for p, x in given if x is value and p not in found}
+                    found |= new
+                    left += new
+        return found
+
+    def _is_other_name(self, facts: JoinFacts, parameter: Value, argument: Value) -> bool:
+        """Whether a shared parameter is on a way what was there before the join."""
+        return parameter in self.shared and argument not in facts.made
+
+    def _shared_in(self, nodes: Sequence[Node]) -> tuple[JoinFacts, int, int] | None:
+        """The last join of which code reads shared parameters, and where it does, first to last."""
+        for facts in reversed([*self.joins.values()] if self.shared else []):
+            mine = self.shared.intersection(facts.join.parameters)
+            if not mine or facts.join.label in self.known:
+                continue
+            at = [
+                i
+                for i, node in enumerate(nodes)
+                if isinstance(node, Call)
+                and self._flows(node)
+                and not mine.isdisjoint(map(self.reverse.array_of, node.operands))
+            ]
+            if at:
+                return facts, at[0], at[-1] + 1
+        return None
+
+    def _in_each_way(
+        self,
+        facts: JoinFacts,
+        flow: Flow,
+        run: Callable[[Flow, Then], Block],
+        then: Then,
+        moved: bool = False,
+    ) -> Block:
+        """Goes on for each way through a join by itself, as what its parameters are there.
+
+        What shared parameters have by then stays theirs, or is `moved` to what they are.
+        """
+        join = facts.join
+        if len(self.known) == MOST_KNOWN:
+            raise Unjoined(join.label, "what arms hand on may be one of many")
+
+        def way(again: Again, looks: Looks, leave: Then) -> Block:
+            given = zip(join.parameters, again.arguments, strict=True)
+            names = {p: x for p, x in given if self._is_other_name(facts, p, x)}
+            here = self._as_seen(facts, looks, flow)
+            for parameter, argument in names.items():
+                if moved and parameter in here.cts:
+                    if argument in here.cts:
+                        raise Unjoined(join.label, "two names of an array are handed on")
+                    here = here.renamed(parameter, argument)
+                here = here.without(parameter)
+            known, arrays = self.known, self.reverse.arrays
+            self.known = {**known, join.label: again}
+            self.reverse.arrays = {**arrays, **names}
+            try:
+                with self.reverse.stage.apart(self.graph.sizes) as builder:
+                    block = run(here, leave)
+            finally:
+                self.known, self.reverse.arrays = known, arrays
+            return behind(builder, block)
+
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
+            block = self._met(
+                replace(join.origin, section="backward"),
+                lambda leave: self._by_ways(facts, join.body, partial(way, leave=leave)),
+                lambda flow: then(self._seen_behind(facts, flow)),
+            )
+        return self._with_kept(facts, behind(builder, block))
+
+    def _from_end(self, path: Path, flow: Flow, finish: Then) -> Block:
+        """The block that goes back from the end of a path.
+
+        Cotangents that shared parameters have there become those of what they are.
+        """
+        for facts in reversed([*self.joins.values()] if self.shared else []):
+            if any(p in self.shared and p in flow.cts for p in facts.join.parameters):
+                return self._in_each_way(
+                    facts,
+                    flow,
+                    lambda flow, leave: leave(flow),
+                    lambda flow: self._from_end(path, flow, finish),
+                    moved=True,
+                )
+        return self._go_back(path, len(path) - 1, flow, finish)
+
+    def _as_seen(self, facts: JoinFacts, looks: Looks, flow: Flow) -> Flow:
+        """The cotangents of shared parameters, where looks of a body have these outcomes."""
+        for value in self.shared.intersection(facts.join.parameters):
+            told = flow.told.get(value)
+            for number, outcome in looks:
+                same = told and told.number in (number, facts.kept.get(number))
+                if told and same and type(outcome) is bool:
+                    flow = flow.sure(value) if told.where is outcome else flow.without(value)
+                    break
+        return flow
+
+    def _require_told(self, before: Flow, after: Flow) -> None:
+        """Raises `Unjoined` where something flows to a shared parameter under its own name.
+
+        It may on ways that have made what it is.
+        """
+        for value in self.shared:
+            if after.cts.get(value) is before.cts.get(value):
+                continue
+            (label,) = [x.join.label for x in self.joins.values() if value in x.join.parameters]
+            if label not in self.known or value in self.reverse.arrays:
+                raise ReadTwice(label, {value})
 
     # -- arms of the backward ---------------------------------------------------------------------
 
@@ -460,6 +637,9 @@ class Met:
         self.condition = condition  # that alone decides: the first path is where it is true
         self.parameters: list[Value] = []
         self.arguments: list[list[Given]] = [[] for _ in flows]
+        self.numbers: dict[
+            tuple[Told | bool, ...], Value
+        ] = {}  # the parameters that tell something
 
     def flow(self) -> Flow:
         """The cotangents behind the paths."""
@@ -510,10 +690,12 @@ class Met:
             return found[0]
         if self.condition is not None and all(isinstance(x, bool) for x in found):
             return Told(self.condition, found[0] is True)
-        name = f"{what}_{value.origin.name or 'value'}_bar"
-        parameter = Value(BOOL, replace(self.writer._bar(value), name=name))
-        self._hand(parameter, found)
-        return Told(parameter, True)
+        if tuple(found) not in self.numbers:
+            name = f"{what}_{value.origin.name or 'value'}_bar"
+            parameter = Value(BOOL, replace(self.writer._bar(value), name=name))
+            self.numbers[tuple(found)] = parameter
+            self._hand(parameter, found)
+        return Told(self.numbers[tuple(found)], True)
 
     def _places(
         self, value: Value, having: Sequence[Flow]

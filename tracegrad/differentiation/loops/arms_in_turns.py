@@ -21,13 +21,22 @@ from codegen.ir import (
     Origin,
     Value,
     renamed,
+    walk,
 )
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Told
 from tracegrad.differentiation.loops.list_reads import Cotangents
 from tracegrad.differentiation.loops.optional_cotangents import Finish
 from tracegrad.differentiation.loops.residual_reads import read_in
 from tracegrad.differentiation.loops.residuals import Facts
-from tracegrad.differentiation.ways_back import MOST_TOLD, Met, Then, Unjoined, WaysBack, behind
+from tracegrad.differentiation.ways_back import (
+    MOST_TOLD,
+    Met,
+    ReadTwice,
+    Then,
+    Unjoined,
+    WaysBack,
+    behind,
+)
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.python_lists import filling, unset_like
 from tracegrad.ops.shape.indexing import INDEXED
@@ -46,6 +55,7 @@ def read_by_elements(graph: Graph) -> Iterator[Value]:
 class InTurns(WaysBack):
     """What goes back through joins in turns."""
 
+    facts: dict[object, Facts]
     lists: frozenset[Value]
     rows: set[Value]
     teller: dict[Value, Value]
@@ -85,6 +95,9 @@ class InTurns(WaysBack):
             return finish(dict(flow.cts))
         return self._in_arms(numbers[0], flow, lambda flow: self._in_each(flow, finish))
 
+    def _each(self, finish: Finish) -> Then:
+        return lambda flow: self._in_each(flow, finish)
+
     def _in_arms(self, number: Value, flow: Flow, then: Then) -> Block:
         """Goes on where a number is true, and where it is not, each by itself."""
         blocks = []
@@ -98,6 +111,10 @@ class InTurns(WaysBack):
     def _before_loop(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
         loop = path[at - 1].loop
         assert loop is not None
+        own = self.facts[loop.label].own
+        for node in (loop, *walk(loop.turn.nodes)) if self.shared else ():
+            for value in self.shared.intersection(node.operands) - own:
+                raise ReadTwice(None, {value})
         for value, told in flow.told.items():
             if value in self.wanted and value not in self.of_elements:
                 return self._with_nothing(
@@ -159,7 +176,9 @@ class InTurns(WaysBack):
     def _run(self, nodes: Sequence[Node], flow: Flow) -> Flow:
         plain = {v: ct for v, ct in flow.cts.items() if v not in flow.told}
         unsure = {v: ct for v, ct in flow.cts.items() if v in flow.told}
-        return replace(flow, cts={**unsure, **self._through(nodes, plain)})
+        found = replace(flow, cts={**unsure, **self._through(nodes, plain)})
+        self._require_told(flow, found)
+        return found
 
     def _in_arm(self, facts: JoinFacts, path: Path, block: Block) -> Block:
         """The way back through an arm, which computes again what costs nothing."""

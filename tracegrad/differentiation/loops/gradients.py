@@ -67,7 +67,7 @@ from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, with
 from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
 from tracegrad.differentiation.loops.shared_arrays import with_flags, without_joins
 from tracegrad.differentiation.reverse_mode import Reverse
-from tracegrad.differentiation.ways_back import BOOL, Unjoined
+from tracegrad.differentiation.ways_back import BOOL, Unjoined, with_shared
 from tracegrad.ops.elementwise.ufuncs import add, greater
 from tracegrad.ops.python_lists import as_recorded
 from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
@@ -110,15 +110,15 @@ def _of_each(
     met = with_meeting_arms(graph)
     if met is not graph:
         with suppress(Unrollable):  # else they are gone back through one by one
-            return _numbered(met, wanted, seeds, zeros)
-    return _numbered(graph, wanted, seeds, zeros)
+            return with_shared(lambda shared: _numbered(met, wanted, seeds, zeros, shared))
+    return with_shared(lambda shared: _numbered(graph, wanted, seeds, zeros, shared))
 
 
 def _numbered(
-    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None, zeros: bool
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None, zeros: bool, shared: Set[Value]
 ) -> tuple[Graph, list[int]]:
     """`numbered_gradients` of a graph whose lists are gone through."""
-    writer = _Writer(graph, wanted, seeds, zeros)
+    writer = _Writer(graph, wanted, seeds, zeros, shared)
     try:
         whole = writer.whole()
     except (Unjoined, FirstTurn):
@@ -130,7 +130,7 @@ def _numbered(
     if has_budgets(graph):  # now it is known what turns keep
         for parts in (True, False):  # where neither has gradients, loops keep all their turns
             cut = Segments(graph, writer.facts, parts)
-            in_segments = _Writer(cut.graph, wanted, seeds, zeros, cut.again, cut.over)
+            in_segments = _Writer(cut.graph, wanted, seeds, zeros, shared, cut.again, cut.over)
             with suppress(Unrollable):
                 whole, writer = in_segments.whole(), in_segments
                 break
@@ -145,6 +145,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         wanted: Sequence[Value],
         seeds: Seeds | None = None,
         zeros: bool = True,
+        shared: Set[Value] = frozenset(),
         again: Set[object] = frozenset(),
         over: Set[object] = frozenset(),
     ) -> None:
@@ -163,7 +164,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.around = 0  # how often loops may be gone back through still, below 0
         self.counted = {}
         self.teller, self.tells = {}, {}
-        self.joins = {}
+        self.joins, self.known, self.shared = {}, {}, shared
         self._learn(graph.block, (), ())
         self._learn_lists()
         self.of_elements = set(read_by_elements(graph))
@@ -180,7 +181,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
                     cts = self.seeds(self.reverse.stage, number)
-                block = self._sweep(path, len(path) - 1, cts, self._returned)
+                block = self._from_end(path, Flow(cts), self._each(self._returned))
                 block = block.with_nodes((*builder.nodes, *block.nodes))
                 self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
@@ -257,7 +258,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
     def _sweep(self, path: Path, at: int, cts: Cotangents, finish: Finish) -> Block:
         """The block that goes back from the end of a stretch to the beginning of the path."""
-        return self._go_back(path, at, Flow(cts), lambda flow: self._in_each(flow, finish))
+        return self._go_back(path, at, Flow(cts), self._each(finish))
 
     def _around(
         self, path: Path, at: int, cts: Cotangents, finish: Finish, maybe: Sequence[Value]
@@ -313,7 +314,8 @@ class _Writer(Reading, Telling, Listing, InTurns):
             return self._through(nodes[:at], self._through(nodes[at : at + 1], cts))
         nodes = [node for node in nodes if not any(node is item for item in items)]
         made = {result for node in nodes for result in node.results}
-        read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
+        calls = [node for node in nodes if isinstance(node, Call)]
+        read = [self.reverse.array_of(v) for call in calls for v in call.operands]
         asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
         plain = {v: ct for v, ct in cts.items() if v not in self.tells}
 
@@ -508,9 +510,11 @@ class _Writer(Reading, Telling, Listing, InTurns):
         """What is written is only looked at."""
         before, self.dry = self.dry, True
         names = dict(self.reverse.names)
-        with self.reverse.stage.apart(self.graph.sizes) as builder:
-            yield builder
-        self.dry, self.reverse.names = before, names
+        try:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
+                yield builder
+        finally:
+            self.dry, self.reverse.names = before, names
 
     def _all_turns(
         self,
@@ -601,12 +605,11 @@ class _Writer(Reading, Telling, Listing, InTurns):
         cts = self._handed(loop, again.arguments, mine)
         self._begin_turn_with_rows(loop, again.arguments, mine, cts)
         if not unsure:
-            return self._sweep(path, len(path) - 1, cts, finish)
+            return self._from_end(path, Flow(cts), self._each(finish))
         given = zip(loop.parameters, again.arguments, strict=True)
         flow = self._as_told(cts, [argument for p, argument in given if p in unsure])
-        return self._go_back(
+        return self._from_end(
             path,
-            len(path) - 1,
             flow,
             lambda flow: self._with_tellers(flow, unsure, lambda cts, _: finish(cts)),
         )
