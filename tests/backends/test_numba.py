@@ -528,6 +528,25 @@ def test_auto_compiles_what_python_has_spent_a_second_in(monkeypatch, kernels, t
 
 
 @needs_numba
+def test_kernels_that_take_too_long_are_not_begun(monkeypatch, kernels):
+    monkeypatch.setattr(numba, "MOST_LINES", 5)
+
+    def settling(x):  # no other test has its machine code in memory
+        level = 0.125
+        for t in range(len(x)):
+            level = 0.875 * level + 0.375 * x[t] * x[t]
+        return level
+
+    x = np.linspace(0.5, 2.0, 100)
+    wanted = tg.value_and_grad(settling)(x)
+    run = tg.value_and_grad(settling, backend="numba")
+    with pytest.warns(NoKernelsWarning, match="its kernel has .* lines"):
+        given = run(x)
+    assert_same_bits([given, run(x)], [wanted, wanted])
+    assert not kernels
+
+
+@needs_numba
 def test_machine_code_is_kept_on_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
     program = (

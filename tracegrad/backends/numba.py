@@ -6,6 +6,9 @@ code leaves with an exception: a kernel changes nothing outside of it, and Pytho
 source raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether
 the kernel is there. Machine code is kept on disk (`kernel_cache`). With ``backend="auto"`` a kernel
 is compiled once Python, or NumPy source, has spent as long in it as that may take.
+
+A process that ends waits for the kernel that is being compiled, for LLVM cannot be stopped. So a
+kernel of more than `MOST_LINES` is not begun.
 """
 
 from __future__ import annotations
@@ -40,6 +43,10 @@ TO_READ = 0.1
 
 TO_COMPILE = 1.0
 """Seconds in a kernel from which on it is worth its compilation."""
+
+MOST_LINES = 1000
+"""Lines of a kernel. It takes 3 s to compile 500, 6 to 11 s for 1200, 20 s for 4000 straight ones;
+100 s were not enough for 5200 of a recurrence in two directions that was unrolled."""
 
 _COMPILING: set[Thread] = set()
 _WAITING: deque[Callable[[], None]] = deque()
@@ -144,6 +151,12 @@ class Later:
     def _begin(self, meanwhile: Callable[..., Any] | None) -> None:
         """Begins to compile; `meanwhile` has the kernel's name until that is done."""
         self.scope[self.kernel.name] = meanwhile
+        lines = self.kernel.text.count("\n")
+        if lines > MOST_LINES:
+            text = f"{self.kernel.name} stays NumPy source: its kernel has {lines} lines"
+            reason = f"of more than {MOST_LINES} numba makes no machine code in reasonable time"
+            warnings.warn(f"{text} ({reason})", NoKernelsWarning, stacklevel=2)
+            return
         if settings.at_once:
             self._compile()
             return
