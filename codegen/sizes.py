@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
@@ -45,7 +46,7 @@ class SliceLength:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """``of // by``, where `by` divides `of` (the ``-1`` of a reshape)."""
+    """``of // by``: what Python is told of half a length, and the ``-1`` of a reshape."""
 
     of: Dim
     by: Dim
@@ -311,7 +312,7 @@ def mul(dims: Iterable[Dim]) -> Dim:
 
 
 def quotient(of: Dim, by: Dim) -> Dim:
-    """``of // by`` for a `by` that divides `of`; exact where the polynomials show it.
+    """``of // by``; without a division where the polynomials show that `by` divides `of`.
 
     A factor that cancels is taken for non-zero: ``n0*n1 // n0`` is ``n1``. What is divided by a
     literal 0 can only be 0 elements, and so is the result.
@@ -323,20 +324,36 @@ def quotient(of: Dim, by: Dim) -> Dim:
     divisor = _terms(by)
     if len(divisor) == 1:
         (atoms, factor) = next(iter(divisor.items()))
-        result: dict[tuple[Atom, ...], int] = {}
-        for term, scale in _terms(of).items():
-            rest = list(term)
-            try:
-                for atom in atoms:
+        terms = {term: list(term) for term in _terms(of)}
+        left = []
+        for atom in atoms:
+            if all(atom in rest for rest in terms.values()):
+                for rest in terms.values():
                     rest.remove(atom)
-            except ValueError:
-                break
-            if scale % factor:
-                break
-            result[tuple(rest)] = scale // factor
-        else:
-            return _canonical(result)
+            else:
+                left.append(atom)
+        scales = _terms(of).items()
+        exact = not left and all(scale % factor == 0 for _, scale in scales)
+        of = _canonical({tuple(terms[t]): n // factor if exact else n for t, n in scales})
+        if exact:
+            return of
+        by = _canonical({tuple(left): factor})
     return size_of(Quotient(of, by))
+
+
+def without_common(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Two products of lengths without the factors that both have."""
+    if not (isinstance(a, Size) and isinstance(b, Size) and len(a.terms) == len(b.terms) == 1):
+        return a, b
+    ((left, factor),), ((right, other),) = a.terms, b.terms
+    common = gcd(factor, other)
+    kept, rest = [], list(right)
+    for atom in left:
+        if atom in rest:
+            rest.remove(atom)
+        else:
+            kept.append(atom)
+    return _canonical({tuple(kept): factor // common}), _canonical({tuple(rest): other // common})
 
 
 def slice_length(of: Dim, item: slice) -> Dim:

@@ -85,8 +85,9 @@ def mean_dtype(dtype: str) -> str:
 
 def reshaped(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
     """The shape asked for (without -1), which must hold as many elements."""
-    old, new = sz.mul(x.shape), sz.mul(shape)
-    if not sizes.same(old, new):
+    old, new = (sizes.resolve(sz.mul(dims)) for dims in (x.shape, shape))
+    apart = sz.without_common(old, new)  # n0 * n1 and n0 * 4: n1 is 4, or n0 is 0
+    if not (sizes.same(*apart) or sizes.same(old, new)):
         raise ShapeError(
             f"cannot reshape {shape_text(sizes, x.shape)} into {shape_text(sizes, shape)}"
         )

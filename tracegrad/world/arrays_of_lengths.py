@@ -13,17 +13,14 @@ from weakref import WeakSet
 
 import numpy as np
 
-from codegen.sizes import Dim, Size, SliceLength, size_of
+from codegen.sizes import Dim, Size
 from codegen.types import DTYPES
 from tracegrad.ops.shape import creation
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.world.shapes_of_lengths import Looked, dim_of, part_of_range
 
 _OF_NUMBERS: WeakSet[CodeType] = WeakSet()
 """Functions that need arrays whose lengths are numbers."""
-
-
-class _Other(Exception):
-    """A call that NumPy is to answer."""
 
 
 def made(lengths: Any, operation: Any, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
@@ -35,8 +32,8 @@ def made(lengths: Any, operation: Any, operands: Sequence[Any], keywords: Mappin
     if trace.code is None or trace.code in _OF_NUMBERS or not lengths.loops.is_repeatable():
         return None
     try:
-        found = MAKERS[id(operation)](trace, *operands, **keywords)
-    except (_Other, TypeError):
+        found = MAKERS[id(operation)](lengths, *operands, **keywords)
+    except (Looked, TypeError):
         return None
     lengths.made = True
     trace.shown.discard(found._traced[1])
@@ -57,66 +54,83 @@ def fails_alike(lengths: Any) -> None:
         _OF_NUMBERS.discard(lengths.trace.code)
 
 
-def _dims(shape: Any) -> tuple[Dim, ...]:
+def _dims(lengths: Any, shape: Any) -> tuple[Dim, ...]:
     """A shape whose lengths are ints, or lengths of the program."""
     several = shape if isinstance(shape, tuple | list) else (shape,)
-    return tuple(map(_dim, several))
+    return tuple([_dim(lengths, length) for length in several])
 
 
-def _dim(length: Any) -> Dim:
-    dim = getattr(length, "dim", length)
+def _dim(lengths: Any, length: Any) -> Dim:
+    dim: Dim = dim_of(lengths, length)
     if not isinstance(dim, Size) and (type(dim) is not int or dim < 0):
-        raise _Other
+        raise Looked
     return dim
 
 
 def _dtype(dtype: Any, default: str) -> str:
     name = default if dtype is None else np.dtype(dtype).name
     if name not in DTYPES:
-        raise _Other
+        raise Looked
     return name
 
 
 def _of_one_number(op: Any) -> Callable[..., Tensor]:
-    def make(trace: Any, shape: Any, dtype: Any = None) -> Tensor:
-        return creation.new(op, shape=creation.bare(_dims(shape)), dtype=_dtype(dtype, "float64"))
+    def make(lengths: Any, shape: Any, dtype: Any = None) -> Tensor:
+        return creation.new(
+            op, shape=creation.bare(_dims(lengths, shape)), dtype=_dtype(dtype, "float64")
+        )
 
     return make
 
 
-def _full(trace: Any, shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    number = type(fill_value) in (int, float, bool, np.float64)
-    if not number and not (type(fill_value) is Tensor and fill_value._is_traced):
-        raise _Other
+def _number(x: Any) -> Any:
+    """A number, or a value of the program."""
+    if type(x) in (int, float, bool, np.float64) or (type(x) is Tensor and x._is_traced):
+        return x
+    raise Looked
+
+
+def _full(lengths: Any, shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     if dtype is not None:
         dtype = _dtype(dtype, "")
-    return creation.full(_dims(shape), fill_value, dtype)
+    value = _number(lengths.tensor(fill_value))
+    return creation.full(_dims(lengths, shape), value, dtype)
 
 
-def _arange(trace: Any, *bounds: Any, dtype: Any = None) -> Tensor:
-    steps = len(bounds) == 3 and not (type(bounds[2]) is int and bounds[2] == 1)
-    if steps or not 1 <= len(bounds) <= 3:  # with steps it has a length that no size expresses
-        raise _Other
-    start, stop = (0, *bounds) if len(bounds) == 1 else bounds[:2]
-    if type(start) is not int or start < 0:
-        raise _Other
-    if start:  # a range that is empty has no negative length
-        trace.sizes.guards.append((size_of(SliceLength(_dim(stop), None, start, None)), start))
+def _arange(lengths: Any, *bounds: Any, dtype: Any = None) -> Tensor:
+    if not 1 <= len(bounds) <= 3:
+        raise Looked
+    start, stop, *step = (0, *bounds) if len(bounds) == 1 else bounds
+    stop = _dim(lengths, stop)
+    part_of_range(lengths, start, stop, *step)
     name = None if dtype is None else _dtype(dtype, "")
-    return creation.new(creation.arange_of, start=start, stop=_dim(stop), step=1, dtype=name)
+    return creation.arange(start, stop, dtype=name)  # type: ignore[no-any-return]
 
 
-def _eye(trace: Any, rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+def _linspace(
+    lengths: Any, start: Any, stop: Any, num: Any, endpoint: bool = True, dtype: Any = None
+) -> Tensor:
+    first, last = (_number(lengths.tensor(x)) for x in (start, stop))
+    name = None if dtype is None else _dtype(dtype, "")
+    count: Any = _dim(lengths, num)
+    return creation.linspace(first, last, count, endpoint, dtype=name)  # type: ignore[no-any-return]
+
+
+def _eye(lengths: Any, rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     if type(k) is not int:
-        raise _Other
+        raise Looked
     across = rows if columns is None else columns
     return creation.new(
-        creation.eye_of, rows=_dim(rows), columns=_dim(across), k=k, dtype=_dtype(dtype, "float64")
+        creation.eye_of,
+        rows=_dim(lengths, rows),
+        columns=_dim(lengths, across),
+        k=k,
+        dtype=_dtype(dtype, "float64"),
     )
 
 
-def _identity(trace: Any, n: Any, dtype: Any = None) -> Tensor:
-    return _eye(trace, n, dtype=dtype)
+def _identity(lengths: Any, n: Any, dtype: Any = None) -> Tensor:
+    return _eye(lengths, n, dtype=dtype)
 
 
 MAKERS: dict[int, Callable[..., Tensor]] = {
@@ -125,6 +139,7 @@ MAKERS: dict[int, Callable[..., Tensor]] = {
     id(np.ones): _of_one_number(creation.ones_of_shape),
     id(np.full): _full,
     id(np.arange): _arange,
+    id(np.linspace): _linspace,
     id(np.eye): _eye,
     id(np.identity): _identity,
 }

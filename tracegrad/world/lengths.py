@@ -7,12 +7,16 @@ with one looks at it: from there on it is an int, and the program is for that le
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from codegen.ir import Origin, Value
-from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
+from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, quotient, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
@@ -21,9 +25,11 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
 from tracegrad.world.arrays_of_lengths import MAKERS, made
 from tracegrad.world.row_iterators import Items, Rows, rows_in
+from tracegrad.world.shapes_of_lengths import TAKING, shaped
 
 INT = weak("int")
 FEWEST = 8  # turns of a loop that is worth a loop
+MOST_FACTORS = 4  # of a power of a length that is a length
 
 
 class Length(int):
@@ -37,6 +43,9 @@ class Length(int):
         """Python looks at it: it is a constant from here on."""
         self.lengths.fix(self.dim, self.line)
         return int.__index__(self)
+
+
+Length.__name__ = Length.__qualname__ = "int"  # as errors name it
 
 
 def _looking(name: str) -> Callable[..., Any]:
@@ -97,8 +106,13 @@ _MEETING = frozenset(
     )
 )
 """What Tensors and lengths are given together."""
+_READING = {id(len): "len", id(getattr): "", id(np.shape): "shape", id(np.size): "size"}
+"""What tells lengths."""
+_EQUALITIES = frozenset(map(id, (operator.eq, operator.ne)))
 _UNPACKING = frozenset(map(id, (natives.unpack_sequence, natives.unpack_starred)))
 """Operations that see how many there are."""
+_JOINING = frozenset(map(id, (operator.add, natives.list_extend)))
+"""Operations that put what tuples hold one behind the other."""
 _MOVING = frozenset(
     map(
         id,
@@ -208,7 +222,7 @@ class Lengths:
         self, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
     ) -> tuple[Any, Any] | None:
         """The operands of an operation and its keywords, or its result and None."""
-        if self.free and (operation is len or operation is getattr):
+        if self.free and id(operation) in _READING:
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
@@ -224,6 +238,10 @@ class Lengths:
                 operands = (operands[0], found, *operands[2:])
                 return self.taken(operation, operands, keywords) or (operands, keywords)
         key, kinds = id(operation), [type(x) for x in operands]
+        if key in _JOINING and kinds[-1] is tuple and kinds[0] in (tuple, list):
+            return None
+        if key in _EQUALITIES and self._are_equal(*operands):
+            return operation is operator.eq, None
         if Length in kinds:
             if key in _SUMS and all(kind is Length or kind is int for kind in kinds):
                 plain, of = _SUMS[key]
@@ -231,19 +249,31 @@ class Lengths:
                 return self.of(of(a, b), plain(*map(int.__index__, operands))), None
             if operation is range and not keywords:
                 return self._range(operands), None
+            if key in _WHOLE and kinds == [Length, int]:
+                dim = _WHOLE[key](self, operands[0].dim, operands[1])
+                if dim is not None:
+                    return self.of(dim, operation(*map(int.__index__, operands))), None
+            if key in _OF_NUMBERS and not keywords and _NUMBERS.issuperset(kinds):
+                number = self._number(operation, operands)
+                if number is not None:
+                    return number, None
             if key in _MEETING and all(map(self._meets, operands)):
-                return [self._tensor(x) for x in operands], keywords
+                return [self.tensor(x) for x in operands], keywords
         if key in MAKERS and any(map(self._tells, (*operands, *keywords.values()))):
             array = made(self, operation, operands, keywords)
             if array is not None:
                 return array, None
+        if key in TAKING and any(map(self._tells, (*operands, *keywords.values()))):
+            given = shaped(self, operation, operands, keywords)
+            if given is not None:
+                return given
         if operation is reversed and id(operands[0]) in self.ranges:
             return self._reversed(operands[0]), None
         if operation is zip or operation is enumerate or operation is slice:
             return None  # loops go through these, an index is made of it
         if operation is operator.getitem and self.loops.lists.filled(operands[0]) is not None:
             return None
-        if key in _UNPACKING:
+        if key in _UNPACKING and kinds[0] not in (tuple, list):
             self.looked(operands[0])
         elif operation is operator.setitem and kinds[1] is slice:
             self.looked(operands[2])
@@ -256,6 +286,44 @@ class Lengths:
             named = {name: self.looked(x) for name, x in keywords.items()}
             return [*map(self.looked, operands)], named
         return None
+
+    def _are_equal(self, a: Any, b: Any) -> bool:
+        """Whether lengths, or shapes, are equal, in this call and in all others."""
+        if (type(a) is tuple) is not (type(b) is tuple):
+            return False
+        pairs = [*zip(a, b, strict=False)] if type(a) is tuple and len(a) == len(b) else [(a, b)]
+        kinds = {type(n) for pair in pairs for n in pair}
+        if Length not in kinds or not kinds <= {Length, int}:
+            return False
+        if any(int.__index__(n) != int.__index__(m) for n, m in pairs):
+            return False
+        return all(self._is_same(n, m) for n, m in pairs)
+
+    def _is_same(self, a: int, b: int) -> bool:
+        """Whether equal lengths are so in all other calls; one that is to be a number is that."""
+        if type(a) is Length is type(b):
+            return self.trace.sizes.are_same(a.dim, b.dim)  # type: ignore[no-any-return]
+        self.looked(a)
+        self.looked(b)
+        return True
+
+    def _number(self, operation: Any, operands: Sequence[Any]) -> Any:
+        """What is computed of lengths and numbers, as a float; None where they are looked at."""
+        least = _OF_NUMBERS[id(operation)]
+        dims = [self.trace.sizes.resolve(x.dim) for x in operands if type(x) is Length]
+        if any(map(self._is_of_data, dims)):
+            return None
+        if least is not None and not all(self.assume_some(add(dim, -least)) for dim in dims):
+            return None
+        value = operation(*(int.__index__(x) if type(x) is Length else x for x in operands))
+        known: Any = self.world.numbers
+        return known.computed(value, partial(self.world.perform, operation), operands)
+
+    def _part(self, dim: Dim, by: int) -> Dim | None:
+        return quotient(self.trace.sizes.resolve(dim), by) if by > 0 else None
+
+    def _power(self, dim: Dim, by: int) -> Dim | None:
+        return mul([dim] * by) if 0 < by <= MOST_FACTORS else None
 
     def _from_the_end(self, x: Any, key: Any) -> Any:
         """An index in which lengths are counted from the end of their axis, where they can be.
@@ -313,9 +381,14 @@ class Lengths:
         dims: tuple[Dim, ...] = x._traced[1].type.shape
         if operation is len and dims:
             return self.of(dims[0], x._array.shape[0])
-        if operation is getattr and len(operands) == 2 and operands[1] == "shape" and dims:
+        what = _READING[id(operation)]
+        if operation is getattr and len(operands) == 2:
+            what = operands[1]
+        elif len(operands) > 1:
+            return None
+        if what == "shape" and dims:
             return tuple(map(self.of, dims, x._array.shape))
-        return None
+        return self.of(mul(dims), x._array.size) if what == "size" and dims else None
 
     def _range(self, operands: Sequence[Any]) -> range:
         numbers = [int.__index__(x) for x in operands if issubclass(type(x), int)]
@@ -394,7 +467,8 @@ class Lengths:
             return x
         return map_tree(self.looked, x)
 
-    def _tensor(self, x: Any) -> Any:
+    def tensor(self, x: Any) -> Any:
+        """A length as a number that Tensors meet; anything else as it is."""
         return wrap(int.__index__(x), (self.trace, self.value(x.dim))) if type(x) is Length else x
 
     def value(self, dim: Dim, origin: Origin | None = None) -> Value:
@@ -453,4 +527,15 @@ class Lengths:
             self._assume(size_of(SliceLength(of, None, FEWEST, None)), FEWEST)
 
 
+_WHOLE = {id(operator.floordiv): Lengths._part, id(operator.pow): Lengths._power}
+"""Operations of a length and an int that give lengths."""
+_OF_NUMBERS: dict[int, int | None] = {
+    **dict.fromkeys(map(id, (operator.mul, operator.add, operator.sub, float, np.float64)), None),
+    **dict.fromkeys(map(id, (operator.imul, operator.iadd, operator.isub)), None),
+    **dict.fromkeys(map(id, (np.sqrt, math.sqrt)), 0),
+    **dict.fromkeys(map(id, (operator.truediv, operator.itruediv)), 1),
+    **dict.fromkeys(map(id, (operator.pow, np.log, math.log)), 1),
+}
+"""Operations that give floats, and the least length for which they do."""
+_NUMBERS = frozenset({Length, int, float, np.float64})
 _HOLDING = frozenset({Length, tuple, list, dict, slice, range, Rows})

@@ -96,7 +96,7 @@ class Derived:
 
     value: Any
     operation: Callable[..., Any]
-    operands: tuple[Any, ...]  # numbers, and `Read` or `Derived`
+    operands: tuple[Any, ...]  # numbers, and `Read`, `Derived` or `Length`
     tensor: Tensor | None = None  # once it is recorded
 
 
@@ -166,6 +166,15 @@ class Numbers:
         known = self.found(x)
         return known.guard.value if isinstance(known, Read) else x
 
+    def computed(self, value: Any, operation: Any, operands: Sequence[Any]) -> Any:
+        """A float that is computed of numbers, as the function has it; None for another object."""
+        if type(value) not in FLOATS:
+            return None
+        self._found[id(value)] = Derived(
+            value, operation, tuple([self.found(x) or x for x in operands])
+        )
+        return value
+
     def look(self, x: Any) -> None:
         """Python, or C code, looks at what an object is worth, or at what a sequence holds."""
         waiting, held = [x], set()  # containers, which may hold themselves
@@ -186,6 +195,8 @@ class Numbers:
             for x in known.operands:
                 if isinstance(x, Read | Derived):
                     self._look(x)
+                elif type(x) is Length:
+                    x.look()
 
     def lifted(self, world: Any, x: Any) -> Any:
         """A float as an input of the program, or what is recorded of it; others as they are."""
@@ -212,7 +223,7 @@ class Numbers:
 
     def _tensor(self, world: Any, known: Any) -> Any:
         if not isinstance(known, Read | Derived):
-            return known
+            return world.lengths.tensor(known) if type(known) is Length else known
         if known.tensor is None:
             if isinstance(known, Read):
                 value = world.trace.capture(known.value, world.trace.origin())
@@ -248,10 +259,8 @@ class Numbers:
             operation = IN_PLACE[key]
             key = id(operation)
         if key in ARITHMETIC and all(type(x) in _PLAIN for x in operands):
-            value = operation(*operands)
-            if type(value) in FLOATS:
-                parts = tuple([self.found(x) or x for x in operands])
-                self._found[id(value)] = Derived(value, operation, parts)
+            value = self.computed(operation(*operands), operation, operands)
+            if value is not None:
                 return value
         if operation is operator.setitem and isinstance(operands[0], Tensor | np.ndarray):
             return self._written(world, *operands)

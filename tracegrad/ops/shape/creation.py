@@ -549,9 +549,9 @@ def full_like(
     return leaf(made, requires_grad, device)
 
 
-def _number(x: Any) -> int | float:
+def _number(x: Any) -> int | float | Size:
     """A bound as a Python number: what the length depends on is looked at."""
-    if isinstance(x, int | float) and not isinstance(x, np.generic):
+    if isinstance(x, int | float | Size) and not isinstance(x, np.generic):
         return x
     value = x.item() if hasattr(x, "item") else as_int(x)
     return value
@@ -571,7 +571,9 @@ def arange(
     start, stop, step = map(_number, (start, stop, step))
     if step == 0:
         raise ArgumentError("arange: step is 0")
-    natural, _ = promote([weak_of(n) for n in (start, stop, step)])
+    natural, _ = promote(
+        [weak("int") if isinstance(n, Size) else weak_of(n) for n in (start, stop, step)]
+    )
     if dtype is None and requires_grad and not is_inexact(natural):
         dtype = DEFAULT_FLOAT
     name = None if dtype is None or dtype_name(dtype) == natural else dtype_name(dtype)
@@ -591,7 +593,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, differentiable in both."""
-    num = as_int(num)
+    num = num if isinstance(num, Size) else as_int(num)
     name = None if dtype is None else dtype_name(dtype)
     start, stop = (np.asarray(x) if isinstance(x, list | tuple) else x for x in (start, stop))
     made = new(linspace_between, start, stop, num=num, endpoint=bool(endpoint), dtype=name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.ir import Trait
-from codegen.sizes import Dim, Sizes
+from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, Subscript, spell
 from codegen.types import ArrayType, promote, shape_text
 from codegen.types import ShapeError as ShapeMismatch
@@ -25,7 +25,7 @@ from tracegrad.ops.elementwise.ufuncs import alias, astype
 from tracegrad.ops.program_functions import apart_in_xla
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
-from tracegrad.ops.shape.creation import bare, dims_of_shape, dtype_name
+from tracegrad.ops.shape.creation import bare, dims_of_shape, dtype_name, shape_tuple
 from tracegrad.ops.shape.indexing import getitem, getitem_at
 from tracegrad.ops.shape.reshaping import (
     VIEW,
@@ -381,7 +381,7 @@ def unstack(x: Any, axis: Any = 0) -> tuple[Any, ...]:
 
 def _repeated(sizes: Sizes, x: ArrayType, repeats: Any, axis: int | None) -> ArrayType:
     a = axis or 0
-    if isinstance(repeats, int):
+    if not isinstance(repeats, tuple):
         return _with_length(x, a, sz.mul([x.shape[a], repeats]))
     if not sizes.same(x.shape[a], len(repeats)):
         raise ShapeMismatch(
@@ -393,7 +393,7 @@ def _repeated(sizes: Sizes, x: ArrayType, repeats: Any, axis: int | None) -> Arr
 
 def _repeat_vjp(ct: Any, y: Any, x: Any, repeats: Any, axis: int | None) -> tuple[Any]:
     a, shape = axis or 0, shape_of(x)
-    if not isinstance(repeats, int):
+    if isinstance(repeats, tuple):
         return (segment_sums(ct, lengths=repeats, axis=a),)
     apart = reshape_to(ct, shape=(*shape[: a + 1], repeats, *shape[a + 1 :]))
     return (sum_over(apart, axis=a + 1, keepdims=False),)
@@ -401,7 +401,7 @@ def _repeat_vjp(ct: Any, y: Any, x: Any, repeats: Any, axis: int | None) -> tupl
 
 def _repeat_jax(attributes: Mapping[str, Any]) -> Spelling:
     repeats = attributes["repeats"]
-    if isinstance(repeats, int):
+    if not isinstance(repeats, tuple):
         return spell("jnp.repeat(x, repeats, axis=axis)")
     total = f"total_repeat_length={sum(repeats)}"
     return spell(f"jnp.repeat(x, jnp.array({list(repeats)}), axis=axis, {total})")
@@ -456,11 +456,12 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     if np.ndim(getattr(repeats, "_array", repeats)) == 0:
-        several: Any = as_int(repeats)
+        several: Any = repeats if isinstance(repeats, Size) else as_int(repeats)
     else:
         several = tuple(as_int(n) for n in repeats)
         several = several[0] if len(several) == 1 else several
-    if any(n < 0 for n in (several if isinstance(several, tuple) else (several,))):
+    numbers = several if isinstance(several, tuple) else (several,)
+    if any(isinstance(n, int) and n < 0 for n in numbers):
         raise ShapeError(f"repeat: the numbers of repeats cannot be negative: {several}")
     if isinstance(several, tuple) and 0 in several:
         if not sizes_of([x]).same(shape_of(x)[axis], len(several)):
@@ -471,12 +472,12 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     return repeat_along(x, repeats=several, axis=None if ndim_of(x) == 1 else axis)
 
 
-def _tiled(sizes: Sizes, x: ArrayType, reps: tuple[int, ...]) -> ArrayType:
+def _tiled(sizes: Sizes, x: ArrayType, reps: tuple[Dim, ...]) -> ArrayType:
     shape = (*[1] * (len(reps) - x.ndim), *x.shape)
     return ArrayType(x.dtype, tuple(sz.mul(pair) for pair in zip(reps, shape, strict=True)))
 
 
-def _tile_vjp(ct: Any, y: Any, x: Any, reps: tuple[int, ...]) -> tuple[Any]:
+def _tile_vjp(ct: Any, y: Any, x: Any, reps: tuple[Dim, ...]) -> tuple[Any]:
     shape = shape_of(x)
     extra = len(reps) - len(shape)
     apart = [n for pair in zip(reps, (*[1] * extra, *shape), strict=True) for n in pair]
@@ -486,11 +487,14 @@ def _tile_vjp(ct: Any, y: Any, x: Any, reps: tuple[int, ...]) -> tuple[Any]:
     return (sum_over(ct, axis=axis, keepdims=False),)
 
 
+def _tile_text(attributes: Mapping[str, Any]) -> Spelling:
+    first, *more = attributes["reps"]
+    return spell("np.tile(x, reps)" if more or isinstance(first, Size) else f"np.tile(x, {first})")
+
+
 tile_by = define(
     "tile",
-    lambda attributes: spell(
-        f"np.tile(x, {'reps' if len(attributes['reps']) > 1 else attributes['reps'][0]})"
-    ),
+    _tile_text,
     infer=_tiled,
     vjp=_tile_vjp,
     linear="together",
@@ -502,7 +506,7 @@ tile_by = define(
 
 def tile(x: Any, reps: Any) -> Any:
     """`x` side by side with itself, so many times along each axis."""
-    several = tuple(map(as_int, reps)) if isinstance(reps, tuple | list) else (as_int(reps),)
+    several = shape_tuple(reps)
     several = (*[1] * (ndim_of(x) - len(several)), *several)
     return tile_by(x, reps=several) if several else apart_from(alias(x))
 

@@ -17,7 +17,7 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, broadcast
+from codegen.types import ArrayType, broadcast, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentError, AxisError, ShapeError
 from tracegrad.ops import batching_rules
@@ -213,7 +213,7 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
         x = copy_of(x)
     wanted, order = shape_tuple((shape, *lengths) if lengths else shape), _order_of(x, order)
     if any(isinstance(d, int) and d < 0 for d in wanted):
-        wanted = _completed(shape_of(x), wanted)
+        wanted = _completed(x, wanted)
     if copy is False:
         _refuse_copy(x, wanted)
     if order == "F" and (ndim_of(x) > 1 or len(wanted) > 1):
@@ -253,11 +253,15 @@ def _refuse_copy(x: Any, shape: tuple[Dim, ...]) -> None:
         np.reshape(array, shape, copy=False)  # type: ignore[type-var]
 
 
-def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _completed(x: Any, wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The shape with its negative length, which stands for what is left, replaced."""
+    shape = shape_of(x)
     known = [d for d in wanted if not (isinstance(d, int) and d < 0)]
     if len(known) + 1 != len(wanted):
         raise ShapeError(f"reshape: {wanted} has more than one unknown length")
+    if 0 in known:
+        shown = ", ".join("newaxis" if isinstance(d, int) and d < 0 else str(d) for d in wanted)
+        raise ShapeError(f"cannot reshape {shape_text(sizes_of([x]), shape)} into ({shown})")
     rest = sz.quotient(sz.mul(shape), sz.mul(known))
     return tuple(rest if isinstance(d, int) and d < 0 else d for d in wanted)
 
@@ -347,7 +351,8 @@ def flatten(x: Any, start_dim: int | str = 0, end_dim: int = -1, order: str = "C
     if last < first:
         raise ArgumentError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
     shape = shape_of(x)
-    return copy_of(reshape(x, (*shape[:first], -1, *shape[last + 1 :]), order=order))
+    whole = sz.mul(shape[first : last + 1])
+    return copy_of(reshape(x, (*shape[:first], whole, *shape[last + 1 :]), order=order))
 
 
 def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
