@@ -19,6 +19,7 @@ import pytest
 
 from tracegrad import config
 from tracegrad.tracing import compile_budget
+from tracegrad.transforms import made_again
 from tracegrad.world.loops.loop_heads import UNCLOSED
 from tracegrad.world.loops.unrolling_reasons import REASONS
 from tracegrad.world.loops.while_tests import TESTED_LAST
@@ -45,6 +46,12 @@ def nothing_compiles_behind() -> Iterator[None]:
     backend = sys.modules.get("tracegrad.backends.numba")
     for thread in [*getattr(backend, "_COMPILING", ())]:
         thread.join()
+
+
+@pytest.fixture(autouse=True)
+def none_made_before() -> None:
+    """A transform that a test makes has nothing of those in other tests."""
+    made_again.forget()
 
 
 @pytest.fixture(autouse=True, scope="module")

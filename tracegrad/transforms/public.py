@@ -9,6 +9,7 @@ from typing import Any
 from tracegrad.errors import ArgumentError
 from tracegrad.tracing.outputs import Placement, Transform
 from tracegrad.transforms.compiled_callable import Compiled
+from tracegrad.transforms.made_again import made
 from tracegrad.transforms.sparse_derivatives import Sparse
 from tracegrad.transforms.vector_products import hvp, jvp, known, linearize
 from tracegrad.transforms.vjp import vjp
@@ -64,8 +65,8 @@ def _decorator(
     numbers = _positions(argnums)
     transform = Transform(kind, numbers, has_aux, mode=mode, placement=placement)
     if f is None:
-        return lambda function: Compiled(function, transform, backend, static_argnames)
-    return Compiled(f, transform, backend, static_argnames)
+        return lambda function: made(function, transform, backend, static_argnames)
+    return made(f, transform, backend, static_argnames)
 
 
 def _sparse(

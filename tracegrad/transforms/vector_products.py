@@ -89,7 +89,7 @@ def _alike(one: Any, other: Any) -> bool:
         return one.__self__ is other.__self__ and _alike(one.__func__, other.__func__)
     if type(one) is not FunctionType or type(other) is not FunctionType:
         return False
-    if one.__dict__ or other.__dict__ or _writes_cells(one.__code__):
+    if one.__dict__ or other.__dict__ or writes_cells(one.__code__):
         return False
     try:
         pairs = list(zip(_read_by(one), _read_by(other), strict=True))
@@ -104,7 +104,7 @@ def _read_by(f: FunctionType) -> list[Any]:
     return [f.__globals__, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), *cells]
 
 
-def _writes_cells(code: CodeType) -> bool:
+def writes_cells(code: CodeType) -> bool:
     """Whether a function binds variables of the one around it."""
     return any(
         i.opname in ("STORE_DEREF", "DELETE_DEREF", "MAKE_CELL") and i.argval in code.co_freevars
