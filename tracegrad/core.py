@@ -20,7 +20,7 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
-from tracegrad.transforms.vector_products import jvp_on_tape
+from tracegrad.transforms.vector_products import jvp_of_one
 from tracegrad.transforms.vjp import vjp_on_tape
 
 __all__ = [
@@ -63,6 +63,6 @@ def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]
     """
 
     def push(tangent: Any) -> tuple[Any, Any]:
-        return jvp_on_tape(fun, x, tangent)
+        return jvp_of_one(fun, x, tangent)
 
     return push

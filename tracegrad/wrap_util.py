@@ -54,14 +54,20 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
                         "arguments"
                     )
 
-            def unary(x: Any) -> Any:
-                given = list(args)
+            x = tuple([args[position] for position in positions]) if several else args[positions[0]]
+            if len(args) == 1 and not (several or kwargs):
+                return operator(fun, x, *options, **named)
+            left_out = {position % len(args) for position in positions}
+            others = tuple([None if i in left_out else arg for i, arg in enumerate(args)])
+            names, values = tuple(kwargs), tuple(kwargs.values())
+
+            def unary(x: Any) -> Any:  # it holds what another call may hand over again
+                given = list(others)
                 for position, value in zip(positions, x if several else (x,), strict=True):
                     given[position] = value
-                return call(fun, given, kwargs)
+                return call(fun, given, dict(zip(names, values, strict=True)))
 
             unary.__name__ = name_of(fun)
-            x = tuple([args[position] for position in positions]) if several else args[positions[0]]
             return operator(unary, x, *options, **named)
 
         functools.update_wrapper(of_arguments, fun, updated=())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad import deriv, make_jvp, make_jvp_reversemode
 from tracegrad.compiled import version
 from tracegrad.extend import defvjp, primitive
 from tracegrad.transforms import call
@@ -199,3 +200,61 @@ def test_inside_another_transform():
 
     for x in (1.0, 2.0):
         assert tg.grad(penalized)(x) == 6.0 * x + 1.0
+
+
+# -- HIPS autograd's operators in forward mode -----------------------------------------------------
+
+
+def powers(x, w, p=2):
+    return np.sum(np.tanh(x * w) ** p)
+
+
+@pytest.mark.parametrize("argnum", [0, 1, -1, (0, 1)])
+def test_make_jvp_has_a_program(traces, argnum):
+    x, w, v = np.array([0.3, 0.7]), np.array([1.5, -0.5]), np.array([1.0, 2.0])
+    push, moves = make_jvp(powers, argnum), np.atleast_1d(argnum) % 2
+    for i in range(1, 5):
+        args = [a * i if k in moves else a for k, a in enumerate((x, w))]
+        slope = 2.0 * np.tanh(args[0] * args[1]) * (1.0 - np.tanh(args[0] * args[1]) ** 2) * v
+        value, moved = push(*args)((v, v) if argnum == (0, 1) else v)
+        assert value == powers(*args)
+        assert moved == pytest.approx(np.sum([slope * args[1 - k] for k in moves]))
+    assert len(traces) == 1
+
+
+def test_other_arguments_of_make_jvp_are_those_of_the_call():
+    x, v = np.array([0.3, 0.7]), np.ones(2)
+    for w, p in ((1.0, 2), (2.0, 2), (2.0, 3), (2.0, 3), (np.ones(2), 3)):
+        value, moved = make_jvp(powers)(x, w, p=p)(v)
+        assert value == pytest.approx(powers(x, w, p))
+        assert moved == pytest.approx(tg.grad(powers)(x, w, p) @ v)
+
+
+def test_an_argument_of_make_jvp_that_is_written_to_is_read_again():
+    x, w, v = np.array([0.3, 0.7]), np.array([1.5, -0.5]), np.ones(2)
+    push = make_jvp(powers)
+    for i in range(4):
+        w[:] = i
+        assert push(x, w)(v)[1] == pytest.approx(tg.grad(powers)(x, w) @ v)
+
+
+def test_operators_by_make_jvp_have_its_program(traces):
+    for i in range(4):
+        x = 0.5 + i
+        assert deriv(lambda t: t**3)(x) == pytest.approx(3.0 * x**2)
+        assert make_jvp_reversemode(powers)(x, 1.0)(1.0) == pytest.approx(tg.grad(powers)(x, 1.0))
+    assert len(traces) == 3
+
+
+def test_functions_of_tuples_of_variables_are_told_apart():
+    for pair in ((2.0, 3.0), (2.0, 4.0), (2.0, (4.0,)), (2.0, 4.0)):
+        second = pair[1] if type(pair[1]) is float else 10.0
+        value, _ = tg.jvp(
+            lambda x, pair=pair: x * (pair[1] if type(pair[1]) is float else 10.0), (1.0,), (1.0,)
+        )
+        assert value == second
+
+
+def test_make_jvp_inside_a_derivative():
+    assert tg.grad(lambda x: make_jvp(lambda y: y**3)(x)(1.0)[1])(2.0) == pytest.approx(12.0)
+    assert tg.grad(lambda x: deriv(lambda y: x * y**2)(x))(2.0) == pytest.approx(8.0)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dis import get_instructions
 from functools import cache
 from inspect import Parameter
-from types import CodeType, FunctionType, MethodType
+from operator import is_
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,10 @@ def _identity(f: Any) -> Any:
     """What functions that may be alike have in common."""
     if type(f) is MethodType:
         return _identity(f.__func__)
-    return (f.__code__, id(f.__globals__)) if type(f) is FunctionType else id(f)
+    if type(f) is not FunctionType:
+        return id(f)
+    functions = [x for x in _read_by(f) if type(x) is FunctionType]  # those that it wraps
+    return (f.__code__, id(f.__globals__), *[x.__code__ for x in functions])
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -91,17 +95,30 @@ def _alike(one: Any, other: Any) -> bool:
         return False
     if one.__dict__ or other.__dict__ or writes_cells(one.__code__):
         return False
-    try:
-        pairs = list(zip(_read_by(one), _read_by(other), strict=True))
-    except ValueError:  # a cell is empty, or there are more of them
-        return False
-    return all(a is b for a, b in pairs)
+    read, others = _read_by(one), _read_by(other)
+    return len(read) == len(others) and all(map(is_, read, others))
 
 
 def _read_by(f: FunctionType) -> list[Any]:
-    """What a function has besides its arguments."""
-    cells = [cell.cell_contents for cell in f.__closure__ or ()]
-    return [f.__globals__, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), *cells]
+    """What a function has besides its arguments; of a short tuple its items."""
+    found: list[Any] = [f.__globals__]
+    todo = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    todo += map(_held_by, f.__closure__ or ())
+    for x in todo:
+        short = type(x) is tuple and len(x) <= _SHORT and len(todo) <= MOST
+        found.append(len(x) if short else x)
+        todo += x if short else ()
+    return found
+
+
+_SHORT = 16
+
+
+def _held_by(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty, and like no other
+        return object()
 
 
 def writes_cells(code: CodeType) -> bool:
@@ -235,6 +252,19 @@ def jvp(
         return Compiled(f, transform_of("jvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "jvp")
     return kept(f, transform_of("jvp", len(at), bool(has_aux)), backend)(*at, *dots)
+
+
+def jvp_of_one(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, Any]:
+    """As `jvp` in one argument: by a program where the function is one that may come again."""
+    leaves = flatten((primal, tangent))[0]
+    outside = STATE.trace is None and STATE.machine is None
+    if outside and not any(isinstance(x, Tensor) or is_jax_array(x) for x in leaves):
+        made = kept_if_alike(f, transform_of("jvp", 1), None)
+        if made is not None:
+            at, dots = _with_tangents(f, (primal,), (tangent,), "jvp")
+            value, moved = made(*at, *dots)
+            return value, moved
+    return jvp_on_tape(f, primal, tangent)
 
 
 def jvp_on_tape(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, Any]:
