@@ -74,19 +74,30 @@ def storing(rule: Any, users: Any, operands: Sequence[Any]) -> AbstractContextMa
 
 
 def _path_to_traced(thing: Any, trace: Any) -> str | None:
-    todo: list[tuple[Any, str]] = [(thing, "")]
+    todo: list[tuple[Any, Any]] = [(thing, None)]
     seen: set[int] = set()
     while todo and len(seen) < _LIMIT:
-        x, path = todo.pop()
+        x, steps = todo.pop()
         if id(x) in seen or isinstance(x, type | ModuleType | str | bytes):
             continue
         seen.add(id(x))
         if is_traced_by(x, trace):
-            return path
+            return _written(steps)
         if isinstance(x, FunctionType) and _is_of_tracegrad(x):
             continue  # it reads no Tensor of the run but by way of the run's own record
-        todo += [(inner, _longer(path, step)) for step, inner in inside(x)]
+        todo += [(inner, (steps, form, name)) for form, name, inner in inside(x)]
     return None
+
+
+def _written(steps: Any) -> str:
+    """A way through objects as text: the last step, and those before it."""
+    path = ""
+    while steps is not None:
+        steps, form, name = steps
+        path = form.format(name) + path
+        if path[:1] not in ("", ".", "["):
+            break
+    return path
 
 
 def _is_of_tracegrad(x: Any) -> bool:
@@ -124,7 +135,7 @@ def holds_history(function: Any) -> bool:
             todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]
             todo += (x.__kwdefaults__ or {}).values()
         else:
-            todo += [inner for _, inner in inside(x)]
+            todo += [inner for _, _, inner in inside(x)]
     return False
 
 
@@ -132,35 +143,42 @@ _FEW = 2_000  # objects looked at at every call
 _HOLDING_NOTHING = (int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
 
 
-def _longer(path: str, step: str) -> str:
-    return path + step if step[:1] in ("", ".", "[") else step
+def inside(x: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What can be reached from an object in one step: how it is written, its name, and it itself.
 
-
-def inside(x: Any) -> Iterator[tuple[str, Any]]:
-    """What can be reached from an object in one step, and how it would be written."""
+    The name is put into the text only where somebody reads it: keys may be long, or write long.
+    """
     match x:
         case FunctionType():
-            yield from zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
-            yield from (("", value) for value in x.__defaults__ or ())
-            yield from (x.__kwdefaults__ or {}).items()
-            yield from _globals_read(x)
+            cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+            yield from (("{}", name, cell) for name, cell in cells)
+            yield from (("", "", value) for value in x.__defaults__ or ())
+            yield from (("{}", *named) for named in (x.__kwdefaults__ or {}).items())
+            yield from (("{}", *named) for named in _globals_read(x))
         case MethodType():
-            yield "", x.__func__
-            yield "self", x.__self__
+            yield "", "", x.__func__
+            yield "self", "", x.__self__
         case functools.partial():
-            yield from (("", value) for value in (x.func, *x.args))
-            yield from x.keywords.items()
+            yield from (("", "", value) for value in (x.func, *x.args))
+            yield from (("{}", *named) for named in x.keywords.items())
         case CellType():
             if x != _EMPTY:
-                yield "", x.cell_contents
+                yield "", "", x.cell_contents
         case dict():
-            yield from ((f"[{key!r}]", value) for key, value in list(x.items()))
+            yield from (("[{!r}]", *item) for item in list(x.items()))
         case list() | tuple() | set() | frozenset():
-            yield from ((f"[{i}]", value) for i, value in enumerate(list(x)))
+            yield from (("[{}]", *item) for item in enumerate(list(x)))
         case _:
-            yield from (
-                (f".{key}", value) for key, value in list(getattr(x, "__dict__", {}).items())
-            )
+            yield from ((".{}", *named) for named in list(_attributes(x).items()))
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    """The dictionary of an object; what a class makes up by ``__getattr__`` is none."""
+    try:
+        found = object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _globals_read(function: FunctionType) -> Iterator[tuple[str, Any]]:

@@ -69,15 +69,15 @@ def numbers_read(thing: Any) -> Iterator[Any]:
 
 def reached(thing: Any) -> Iterator[Any]:
     """What can be reached from an object, once each; what is nearest comes first."""
-    todo = deque([thing])
+    todo: deque[Iterable[Any]] = deque([(thing,)])
     seen: set[int] = set()
     while todo:
-        x = todo.popleft()
-        if id(x) not in seen and not isinstance(x, str | bytes):
-            seen.add(id(x))
-            yield x
-            if not isinstance(x, _HOLDING_NOTHING):
-                todo += held(x)
+        for x in todo.popleft():  # of what has many items only so many are taken as are asked for
+            if id(x) not in seen and not isinstance(x, str | bytes):
+                seen.add(id(x))
+                yield x
+                if not isinstance(x, _HOLDING_NOTHING):
+                    todo.append(held(x))
 
 
 def refuse_written(thing: Any, name: str, arrays: Sequence[np.ndarray]) -> None:
@@ -201,7 +201,7 @@ def held(x: Any) -> Iterator[Any]:
         case _ if type(x).__module__.startswith(_OF_RUNS):
             pass  # what a run keeps, no function reads
         case _:
-            yield from (value for _, value in inside(x))
+            yield from (value for _, _, value in inside(x))
             if is_mutable(type(x)):
                 yield type(x)
                 for slot in slots_of(type(x)):
