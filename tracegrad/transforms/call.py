@@ -176,7 +176,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""
         leaves, _ = flatten((args, kwargs))
-        if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
+        recorded = STATE.trace is not None or reads_history(self._function)
+        if recorded or any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._inline(self._bind(args, kwargs))
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)

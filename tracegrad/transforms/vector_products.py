@@ -27,6 +27,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
 from tracegrad.transforms.compiled_callable import Compiled
+from tracegrad.user_code.closures import reads_history
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
 
@@ -271,9 +272,10 @@ def jvp_on_tape(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, 
     """As `jvp` in one argument, for a function that is called once: it runs on Tensors."""
     (given,) = _with_tangents(f, (primal,), (tangent,), "jvp")[1]
     made, leaves = Compiled(f, transform_of("jvp", 1)), flatten((primal, given))[0]
+    recorded = STATE.trace is not None or reads_history(f)
     if any(map(is_jax_array, leaves)):
         found = made(primal, given)
-    elif STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves):
+    elif recorded or any(isinstance(x, Tensor) for x in leaves):
         found = made._inline(made._bind((primal, given), {}))
     else:
         found = made._eager(made._bind((primal, given), {}))

@@ -440,7 +440,8 @@ def _on_tensors(
     specs = tuple([flatten(primal)[1] for primal in primals])  # as before the function runs
     wants_tensors = STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves)
     numbers = STATE.standing or not wants_tensors
-    within = STATE.machine is not None and not wants_tensors  # of a function with a tape of its own
+    runs = STATE.machine is not None or STATE.watch is not None
+    within = runs and not wants_tensors  # of a function with a tape of its own
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         with interpreted(), unrolled(TAKEN_WITHIN):

@@ -107,11 +107,14 @@ def _is_of_tracegrad(x: Any) -> bool:
 def reads_history(function: Any) -> bool:
     """Whether a function is called where another one runs on the tape, and may see its Tensors.
 
-    Where that one is differentiated it always may: nothing says what a function reads.
+    Where that one is differentiated it always may: nothing says what a function reads. That one
+    runs natively where no machine executes it.
     """
-    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
+    if STATE.trace is not None or not STATE.grad_enabled:
         return False
-    return STATE.watch is not None or STATE.rewritten or holds_history(function)
+    if STATE.watch is not None:
+        return True
+    return STATE.machine is not None and (STATE.rewritten or holds_history(function))
 
 
 def holds_history(function: Any) -> bool:
