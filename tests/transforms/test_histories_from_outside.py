@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -78,3 +79,57 @@ def test_one_arm_alone_reads_it(compiled: bool, monkeypatch: pytest.MonkeyPatch)
     for sign in (1.0, 1.0, -1.0, -1.0, 1.0):
         found = slope(tg.tensor([1.0, 2.0]) * sign)
         assert found.requires_grad == (sign < 0)
+
+
+def _draws(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda v: f(v) + 0.0 * np.random.standard_normal()
+
+
+def _keeps(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The first calls are traced, and answered by the tape of that run."""
+    kept: dict[str, Any] = {}
+
+    def keeping(v: Any) -> Any:
+        kept["view"] = v[1:]
+        return f(v)
+
+    return keeping
+
+
+OF_ARRAYS = TRANSFORMS | {
+    "vjp": lambda f, x: tg.vjp(f, x)[1](1.0),
+    "linearize": lambda f, x: tg.linearize(f, x)[1](x),
+    "make_vjp": lambda f, x: tg.make_vjp(f)(x)[0](1.0),
+    "make_jvp": lambda f, x: tg.make_jvp(f)(x)(x),
+    "deriv": lambda f, x: tg.deriv(lambda t: f(t * x))(1.0),
+    "vmap of grad": lambda f, x: tg.vmap(tg.grad(f))(np.stack([x, x])),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("made", [lambda f: f, _draws, _keeps])
+@pytest.mark.parametrize("transform", OF_ARRAYS)
+def test_of_arrays_the_loss_of_its_history_is_told(
+    transform: str, made: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    factor = tg.tensor([2.0, 3.0], requires_grad=True)
+    x = np.array([1.0, 2.0])
+
+    def call(f: Callable[[Any], Any]) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            OF_ARRAYS[transform](f, x)
+        return [str(w.message) for w in caught if "requires grad, and is called" in str(w.message)]
+
+    assert call(made(lambda v: (v**3).sum() * factor[0]))
+    assert not call(made(lambda v: (v**3).sum() * factor.detach()[0]))
+    with tg.no_grad():
+        assert not call(made(lambda v: (v**3).sum() * factor[0]))
+
+
+def test_a_summand_that_the_derivative_does_not_have_is_no_loss() -> None:
+    factor = tg.tensor([2.0, 3.0], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tg.grad(lambda v: (v**3).sum() + factor.sum())(np.array([1.0, 2.0]))

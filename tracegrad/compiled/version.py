@@ -109,6 +109,7 @@ class Version:
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these
     any_order: bool = False  # a call that it was made for had matrices in another order
     outdated: bool = False  # its first call changed what it assumes
+    told: bool = False  # that its calls lose the history of Tensors, where they do
     of_graph: bool = False  # made of the graph of another version, whose tree it has
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run

@@ -133,6 +133,26 @@ def warn_of_lost_history(reads: str) -> None:
     )
 
 
+def tell_of_lost_history(returned: Any, watch: Watch) -> None:
+    """As `warn_of_lost_history`, where what a function returned depends on Tensors from outside."""
+    if any(map(watch.is_outside, _leaves_of(returned))):
+        warn_of_lost_history("a function reads a Tensor")
+
+
+def tell_of_lost_history_of_run(run: Run) -> None:
+    """The same, of a call that was traced."""
+    captured = {id(x) for x, _ in run.trace.captured.values()}
+    leaves = _leaves_of(run.returned) if STATE.grad_enabled else []
+    if not captured.isdisjoint(map(id, leaves)):
+        warn_of_lost_history("a function reads a Tensor")
+
+
+def _leaves_of(returned: Any) -> list[Tensor]:
+    """The leaves that require grad on which what a function returned depends."""
+    roots = [x for x in flatten(returned)[0] if isinstance(x, Tensor) and x.requires_grad]
+    return engine.leaves_of(engine.left_behind(roots), roots)
+
+
 def _holds_tensors(values: Any) -> bool:
     """Whether the caller's arrays are Tensors."""
     return any(isinstance(leaf, Tensor) for leaf in flatten(values)[0])
@@ -254,11 +274,12 @@ def derivative_on_tensors(
         of[i], made = made, []
     inputs = [tensor for p in positions for tensor in of[p]]
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
+    watch = Watch(transform.kind, transform.has_aux)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
         try:
             with unrolled(TAKEN_WITHIN):
-                returned = Watch(transform.kind, transform.has_aux).run(call, values)
+                returned = watch.run(call, values, leaves=inputs)
         except BaseException:
             borrowed.settle_raised()
             raise
@@ -269,20 +290,21 @@ def derivative_on_tensors(
             tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
         with_graph = create_graph
         if with_graph is None:
-            with_graph = before["grad_enabled"] and _reaches_others(returned, inputs)
+            with_graph = before["grad_enabled"] and reaches_others(returned, inputs)
+        if before["grad_enabled"] and create_graph is False:
+            tell_of_lost_history(returned, watch)
         found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
         if create_graph is True:
-            with_graph = _reaches_others(found, inputs)
+            with_graph = reaches_others(found, inputs)
         return found if with_graph or create_graph is False else map_tree(_without_history, found)
     finally:
         STATE.update(**before)
 
 
-def _reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
+def reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
     """Whether what a function returned depends on other Tensors that require grad."""
-    roots = [x for x in flatten(returned)[0] if isinstance(x, Tensor) and x.requires_grad]
     known = set(map(id, inputs))
-    return any(id(leaf) not in known for leaf in engine.leaves_of(engine.gather(roots), roots))
+    return any(id(leaf) not in known for leaf in _leaves_of(returned))
 
 
 def _without_history(leaf: Any) -> Any:
@@ -328,6 +350,7 @@ def unrolled(remedy: str, patience: int | None = None) -> Iterator[None]:
 
 def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
     """What a transform returns for a call that was traced, by the tape of that run."""
+    tell_of_lost_history_of_run(run)
     if not transform.differentiates:
         return run.returned
     wanted = check_wanted(arguments, transform)

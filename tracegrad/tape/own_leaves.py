@@ -20,6 +20,8 @@ def keep_own(leaf: Any) -> None:
     """Remembers a leaf that the function which runs has made."""
     if STATE.own_leaves is not None and not STATE.machine.world.is_outside(leaf):
         STATE.own_leaves[id(leaf)] = leaf
+        if STATE.watch is not None:
+            STATE.watch.made([leaf])
 
 
 def refuse_others(leaves: Iterable[Any], does: str) -> None:

@@ -278,6 +278,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         if found is not None:
             if found.version is not None and not looks:
                 found.version.hits += 1
+                self._tell_of_lost_history(found.version, histories)
                 self._enter(found.version, arguments, given)
             return found
         if isinstance(made, Version):
@@ -461,7 +462,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             return None
         if version is not None:
             self._keep(version, arguments, given)
-            self._tell_of_lost_history(version, histories)
+            self._tell_of_lost_history(version, histories, counts or given is not None)
             if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if chosen := chosen_by_number(mode, self._every, self._static):
@@ -779,7 +780,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            given = self._given(args, kwargs)
+            given = None if purpose is Purpose.LOOK else self._given(args, kwargs)
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from codegen.ir import ends
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, is_jax
 from tracegrad.compiled.guarded_entry import MISS
@@ -179,10 +180,16 @@ class TensorCalls:
         required = not STATE.grad_enabled and any([tensor.requires_grad for tensor in tensors])
         return required and reads_names(self._function, OF_HISTORIES)
 
-    def _tell_of_lost_history(self, version: Version, histories: Sequence[Any]) -> None:
-        """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
-        if self._transform.kind != "compile" or histories or not STATE.grad_enabled:
+    def _tell_of_lost_history(
+        self, version: Version, histories: Sequence[Any], calls: bool = True
+    ) -> None:
+        """Warns where a call with arrays is of Tensors that require grad: it returns arrays.
+
+        Unless it `calls`, nothing is called, and no entry made, which would tell of nothing.
+        """
+        if not calls or histories or version.told or not STATE.grad_enabled:
             return
+        version.told = True
         inputs = version.traced.inputs[len(version.traced.inputs) - len(version.captured) :]
         asked = [
             (value, captured.name)
@@ -191,8 +198,9 @@ class TensorCalls:
         ]
         if not asked:
             return
-        outputs = {value for end in version.tree.ends for value in end.outputs}
-        names = [name for v, name in asked if not outputs.isdisjoint(reached(version.traced, [v]))]
+        graph = version.differentiated
+        outputs = {value for end in ends(graph.block) for value in end.outputs}
+        names = [name for v, name in asked if not outputs.isdisjoint(reached(graph, [v]))]
         if not names:
             return
         warn_of_lost_history(f"{self.__name__} reads {', '.join(names)}")

@@ -33,7 +33,15 @@ from tracegrad.compiled.tape_node import (
 from tracegrad.compiled.traced_run import not_executed
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
-from tracegrad.eager.derivatives import TAKEN_WITHIN, plain_leaf, taken, unrolled
+from tracegrad.eager.derivatives import (
+    TAKEN_WITHIN,
+    plain_leaf,
+    reaches_others,
+    taken,
+    tell_of_lost_history,
+    tell_of_lost_history_of_run,
+    unrolled,
+)
 from tracegrad.eager.within_traces import entered, left
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, raise_told
 from tracegrad.ops.shape.creation import zeros_of
@@ -262,6 +270,7 @@ def _by_program(
         return _done(found.result, _recorded(used[0]), held, primals, has_aux, place)
     if found.run is None:
         return None
+    tell_of_lost_history_of_run(found.run)
     settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
     returned = map_tree(partial(without_trace, found.run), found.run.returned)
     found.run.world.settle()
@@ -442,11 +451,12 @@ def _on_tensors(
     numbers = STATE.standing or not wants_tensors
     runs = STATE.machine is not None or STATE.watch is not None
     within = runs and not wants_tensors  # of a function with a tape of its own
+    watch = Watch("vjp", has_aux)
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         with interpreted(), unrolled(TAKEN_WITHIN):
             values = [borrowed.box(primal, boxed) for primal in primals]
-            returned = Watch("vjp", has_aux).run(call_user, f, values, {})
+            returned = watch.run(call_user, f, values, {}, leaves=tensors)
             if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
                 raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")
             main, aux = returned if has_aux else (returned, None)
@@ -463,8 +473,10 @@ def _on_tensors(
             "arguments: pass a copy of it"
         )
     borrowed.settle()
-    wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
+    wants_tensors = wants_tensors or (within and reaches_others(outputs, tensors))
     shown = _same if wants_tensors else place.shown
+    if not wants_tensors and STATE.grad_enabled:
+        tell_of_lost_history(outputs, watch)
     made = tuple(outputs), spec, tuple(tensors), specs, carried
     pull = Pullback(*made, wants_tensors, shown)
     if not wants_tensors:
@@ -475,15 +487,6 @@ def _on_tensors(
 
 def _same(leaf: Any) -> Any:
     return leaf
-
-
-def _reads_others(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> bool:
-    """Whether outputs have a gradient in other Tensors than the inputs: those of a closure."""
-    made = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-    own = set(map(id, inputs))
-    leaves = [parent for node in engine.gather(made) for parent in node.parents]
-    leaves += [out for out in made if out._node is LEAF]
-    return any(isinstance(leaf, Tensor) and id(leaf) not in own for leaf in leaves)
 
 
 def _handed_over(returned: Any, inputs: Sequence[Tensor]) -> Any:

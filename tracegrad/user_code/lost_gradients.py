@@ -54,6 +54,7 @@ class Watch:
     __slots__ = (
         "_iterators",
         "_kind",
+        "_leaves",
         "_numbers",
         "_outer",
         "_reading",
@@ -70,14 +71,20 @@ class Watch:
         self._wholes: dict[int, Reading] = {}  # whole numbers read
         self._recorded: dict[int, tuple[Any, Reading]] = {}  # and those that a trace follows, by id
         self._iterators: dict[int, Any] = {}  # those of lists and tuples, by id
+        self._leaves: list[Any] = []  # that were made in the run
         self._reading: Reading | None = None  # in the operation that runs
 
-    def run(self, call: Callable[..., Any], *args: Any) -> Any:
-        """What the function returns; raises `LostGradientError`, and refusals that it caught."""
+    def run(self, call: Callable[..., Any], *args: Any, leaves: Sequence[Any] = ()) -> Any:
+        """What the function returns; raises `LostGradientError`, and refusals that it caught.
+
+        `leaves` of the tape are what it is differentiated in.
+        """
         outer = self._outer = STATE.watch
         if outer is not None:  # what it differentiates may be lost in here
             self._numbers, self._wholes = outer._numbers, outer._wholes
             self._iterators, self._recorded = outer._iterators, outer._recorded
+            self._leaves = outer._leaves
+        self.made(leaves)
         STATE.watch = self
         try:
             returned = raise_caught(call, *args)
@@ -88,6 +95,14 @@ class Watch:
         if self._numbers or self._wholes or self._recorded:
             self._check(returned)
         return returned
+
+    def made(self, leaves: Iterable[Any]) -> None:
+        """The function, or a derivative that it takes, made these leaves of the tape."""
+        self._leaves += leaves
+
+    def is_outside(self, leaf: Any) -> bool:
+        """Whether a leaf was there before the run."""
+        return all(leaf is not own for own in self._leaves)
 
     # -- what is read, and what is made of it ---------------------------------------------------
 
