@@ -76,6 +76,31 @@ def test_a_complex_number_before_an_element(backend, f):
     assert_close(gradient, t.grad, 1e-14)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x + 0.5j) * np.float64(3.0),
+        lambda x: (x + 0.5j) + np.float64(3.0),
+        lambda x: (x + 0.5j) - np.float64(3.0),
+        lambda x: (x + 0.5j) / np.float64(3.0),
+        lambda x: (x + 0.5j) ** np.float64(3.0),
+        lambda x: np.float64(3.0) * (x + 0.5j),
+        lambda x: (x + 0.5j) * np.array([3.0, 4.0])[0],
+        lambda x: (x + 0.5j) * np.sum(np.array([x, 4.0])),
+        lambda x: (x * 1j) * np.float64(2.0),
+    ],
+)
+def test_a_complex_number_of_python_before_a_float64(backend, f):
+    """A float64 is a float for Python, whose complex numbers answer."""
+    assert_close(called_twice(f, 1.5, backend=backend), f(1.5), 1e-15)
+    slope = tg.grad(lambda x: np.abs(f(x)), backend=backend)
+    eager = tg.grad(lambda x: np.abs(f(x)) + 0.0 * np.random.standard_normal())
+    expected = (np.abs(f(1.5 + 1e-6)) - np.abs(f(1.5 - 1e-6))) / 2e-6
+    assert_close(slope(1.5), expected, 1e-8)
+    assert_close(slope(1.5), expected, 1e-8)
+    assert_close(eager(1.5), expected, 1e-8)
+
+
 def test_a_complex_number_before_a_float32_stays_narrow():
     x = np.array([1.0, 2.0], np.float32)
     assert called_twice(lambda x: 2j * x[1], x).dtype == np.complex64

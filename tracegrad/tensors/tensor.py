@@ -597,7 +597,7 @@ def apply_to_tensors(
     if not KNOWN.issuperset(map(type, operands)) and any(map(is_jax_array, operands)):
         numpy = STATE.trace is not None or STATE.standing
         operands = [wrap(x) if type(x) is DeviceArray else x for x in beside_jax(operands, numpy)]
-    if len(operands) == 2 and type(operands[0]) is complex:
+    if len(operands) == 2 and type(getattr(operands[0], "_array", operands[0])) is complex:
         operands = _as_of_numpy(like, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
     if special:
@@ -711,7 +711,8 @@ def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:
 
     (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a weak number.)
     """
-    if like.ndim or like.dtype.name != "float64" or is_number(like._array):
+    second = getattr(operands[1], "_array", operands[1])
+    if getattr(second, "ndim", None) != 0 or second.dtype.name != "float64":
         return operands
     return [apply_in(like, TABLE["strengthen"], {}, operands[0]), *operands[1:]]
 
