@@ -8,7 +8,7 @@ answers as CPython does; another may watch, record, or refuse.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CellType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
@@ -35,6 +35,15 @@ set_generally = object.__setattr__
 HOLDS_VALUES = 1 << 4
 # Whether the second class derives from the first, whatever an abstract base class says.
 subclasses = type.__subclasscheck__
+
+
+def attributes_of(x: Any) -> Mapping[str, Any]:
+    """An object's dictionary of attributes, empty without one; no `__getattr__` is asked."""
+    try:
+        held = get_plainly(x, "__dict__")
+    except AttributeError:
+        return {}
+    return held if isinstance(held, dict | MappingProxyType) else {}
 
 
 def is_a(x: Any, kind: type) -> bool:

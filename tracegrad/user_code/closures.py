@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import TraceError
+from tracegrad.machine.world_protocol import attributes_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.captures import taken_out
 from tracegrad.user_code.program_points import at_line
@@ -172,16 +173,7 @@ def inside(x: Any) -> Iterator[tuple[str, Any, Any]]:
         case list() | tuple() | set() | frozenset():
             yield from (("[{}]", *item) for item in enumerate(list(x)))
         case _:
-            yield from ((".{}", *named) for named in list(_attributes(x).items()))
-
-
-def _attributes(x: Any) -> dict[str, Any]:
-    """The dictionary of an object; what a class makes up by ``__getattr__`` is none."""
-    try:
-        found = object.__getattribute__(x, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+            yield from ((".{}", *named) for named in list(attributes_of(x).items()))
 
 
 def _globals_read(function: FunctionType) -> Iterator[tuple[str, Any]]:

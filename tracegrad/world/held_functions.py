@@ -12,6 +12,7 @@ from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from tracegrad.machine.world_protocol import attributes_of
 from tracegrad.world.callable_names import is_library, name_of_callable
 from tracegrad.world.code_origin import is_mutable
 
@@ -60,4 +61,4 @@ def _inside(x: Any) -> Iterable[Any]:
         case FunctionType():
             cells = [cell.cell_contents for cell in x.__closure__ or () if cell != _EMPTY]
             return *cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()
-    return getattr(x, "__dict__", {}).values()
+    return attributes_of(x).values()
