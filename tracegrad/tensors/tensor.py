@@ -707,12 +707,10 @@ def _of_plain_class(op: Any, x: Any) -> Any:
 
 
 def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:
-    """A Python complex before a float64 without axes, as NumPy's: the result is NumPy's as well.
-
-    (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a weak number.)
-    """
-    second = getattr(operands[1], "_array", operands[1])
-    if getattr(second, "ndim", None) != 0 or second.dtype.name != "float64":
+    """A Python complex before a float64 without axes, as NumPy's: the result is NumPy's as well."""
+    # To Python a `np.float64` is a float: it answers ``2j * x`` itself, with a weak number.
+    other = getattr(operands[1], "_array", operands[1])
+    if getattr(other, "ndim", 1) or other.dtype.name != "float64":
         return operands
     return [apply_in(like, TABLE["strengthen"], {}, operands[0]), *operands[1:]]
 

@@ -166,6 +166,8 @@ class Pullback:
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """One cotangent an argument."""
+        if STATE.watch is not None and not self.gives_tensors:
+            STATE.watch.made(self.inputs)  # they are nobody's
         given, given_spec = flatten(cotangent)
         if given_spec != self.spec:
             raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {self.spec}")
