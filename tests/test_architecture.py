@@ -34,7 +34,7 @@ ORDER = (
         "backends",
     ),
     *("tracing", "optimizer", "fast_math", "execution", "autograd", "world", "compiled", "eager"),
-    *("introspection", "export", "transforms", "extend", "core", "tracer", "builtins", "wrap_util"),
+    *("introspection", "export", "transforms", "extend", "tracer", "core", "builtins", "wrap_util"),
     *("differential_operators", "misc", "test_util", "nn", "optim", "numpy", "scipy", "examples"),
     "__main__",
 )

@@ -20,6 +20,7 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
+from tracegrad.tracer import getval, isbox
 from tracegrad.transforms.vector_products import jvp_of_one
 from tracegrad.transforms.vjp import vjp_on_tape
 
@@ -32,6 +33,8 @@ __all__ = [
     "defvjp",
     "defvjp_argnum",
     "defvjp_argnums",
+    "getval",
+    "isbox",
     "make_jvp",
     "make_vjp",
     "primitive",

@@ -17,6 +17,8 @@ __all__ = [
     "defvjp",
     "defvjp_argnum",
     "defvjp_argnums",
+    "getval",
+    "isbox",
     "make_jvp",
     "make_vjp",
     "primitive",
@@ -53,6 +55,12 @@ def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
 
 def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
+
+def getval(x: Any) -> Any:
+    """The value without its derivative; in a compiled function it is still the one of the call."""
+
+def isbox(x: Any) -> bool:
+    """Whether a value is traced or has a history: a Tensor."""
 
 def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
     """The map from tangents of x to ``fun(x)`` and its tangent.

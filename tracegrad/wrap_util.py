@@ -16,6 +16,24 @@ from tracegrad.errors import ArgumentError
 from tracegrad.runtime.thread_state import call
 
 
+def wraps(
+    fun: Callable[..., Any], namestr: str = "{fun}", docstr: str = "{doc}", **named: Any
+) -> Callable[[Any], Any]:
+    """Gives a function the name and the docstring of another one, within a text.
+
+    >>> from tracegrad.wrap_util import wraps
+    >>> wraps(abs, "slope_of_{fun}_in_{argnum}", argnum=0)(lambda x: x).__name__
+    'slope_of_abs_in_0'
+    """
+    told = {**named, "fun": name_of(fun), "doc": getattr(fun, "__doc__", None)}
+
+    def named_so(function: Any) -> Any:
+        function.__name__, function.__doc__ = namestr.format(**told), docstr.format(**told)
+        return function
+
+    return named_so
+
+
 def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator(f, x, ...)``, of functions of one value, for functions of several arguments.
 

@@ -45,7 +45,7 @@ from tracegrad.misc.flatten import flatten_func
 from tracegrad.misc.optimizers import adam, rmsprop, sgd
 from tracegrad.test_util import check_equivalent, check_grads, combo_check
 from tracegrad.tracer import getval, isbox
-from tracegrad.wrap_util import unary_to_nary
+from tracegrad.wrap_util import unary_to_nary, wraps
 
 X = numpy.array([0.3, -1.2, 0.8])
 A = numpy.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
@@ -468,6 +468,22 @@ def test_modules_have_the_names_that_packages_import():
     for name in names:
         assert importlib.import_module(f"tracegrad.{name}")
     assert differential_operators.make_jvp_reversemode is make_jvp_reversemode
+    assert np.numpy_boxes.ArrayBox and np.numpy_vjps.unbroadcast
+    assert tracegrad.core.getval is getval and wraps(wave)(lambda x: x).__name__ == "wave"
+
+
+def test_modules_of_scipy_need_no_import_of_their_own():
+    program = """
+import sys
+import tracegrad.scipy as sp
+assert "scipy" not in sys.modules
+print([getattr(sp, name).__name__ for name in dir(sp) if not name.startswith("_")])
+sp.missing
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    names = ["integrate", "linalg", "optimize", "signal", "special", "stats"]
+    assert all(f"tracegrad.scipy.{name}" in done.stdout for name in names), done.stderr
+    assert "module 'tracegrad.scipy' has no attribute 'missing'" in done.stderr
 
 
 def test_names_stay():

@@ -14,7 +14,7 @@ np.float64(7.0)
 
 import numpy as _numpy
 
-from tracegrad.numpy import fft, linalg, random
+from tracegrad.numpy import fft, linalg, numpy_boxes, numpy_vjps, random
 from tracegrad.numpy.joined import c_, make_diagonal, r_
 
 __version__ = _numpy.__version__
