@@ -25,6 +25,7 @@ from tracegrad.autograd.python_call import boxed, copied, one_or_all
 from tracegrad.errors import ArgumentError, BackwardError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import PythonOp, python_op
+from tracegrad.runtime.array_manners import note_made
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import note
 from tracegrad.tape.functions_apart import apart
@@ -105,6 +106,13 @@ class Function:
                 f"{cls.__name__}.apply takes no keyword arguments ({', '.join(keywords)}): pass "
                 "them by position"
             )
+        result = cls.applied(*args)
+        note_made(result if isinstance(result, tuple) else (result,))
+        return result
+
+    @classmethod
+    def applied(cls, *args: Any) -> Any:
+        """As `apply`, for tracegrad's own: what comes of arrays alone stands for arrays."""
         with storing(cls, cls._halves, args):
             if STATE.trace is None:
                 return _apply(cls, args)
@@ -134,7 +142,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recording:
             return returned
         several = returned if isinstance(returned, tuple) else (returned,)
-        return tuple(_Once.apply(x, *history) if isinstance(x, Tensor) else x for x in several)
+        return tuple(_Once.applied(x, *history) if isinstance(x, Tensor) else x for x in several)
 
     return wrapped
 

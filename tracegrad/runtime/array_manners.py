@@ -80,6 +80,15 @@ def note_results(operands: Sequence[Any], results: Sequence[Any]) -> None:
         note_own(results)
 
 
+def note_made(made: Iterable[Any]) -> None:
+    """Tensors among what the function was given by what makes Tensors of arrays, too."""
+    tensors = [x for x in made if hasattr(x, "_traced")]
+    traced = [x for x in tensors if x._is_traced]
+    if STATE.trace is not None:
+        STATE.trace.shown.update(x._traced[1] for x in traced)
+    note_own(tensors)
+
+
 def note_own(tensors: Sequence[Any]) -> None:
     """Tensors that the function which runs has made, where its others stand for arrays."""
     own = STATE.own
