@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracegrad.extend import (
     VSpace,
     def_linear,
@@ -51,7 +53,7 @@ def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any
     >>> print(value, pull(2.0))
     0.0 2.0
     """
-    value, pull = vjp_on_tape(fun, x)
+    value, pull = vjp_on_tape(fun, _floating(x))
     return lambda cotangent: pull(cotangent)[0], value
 
 
@@ -65,7 +67,15 @@ def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]
     0.0 2.0
     """
 
+    at = _floating(x)
+
     def push(tangent: Any) -> tuple[Any, Any]:
-        return jvp_of_one(fun, x, tangent)
+        return jvp_of_one(fun, at, tangent)
 
     return push
+
+
+def _floating(x: Any) -> Any:
+    """An integer, or an array of them, as floats, in which HIPS autograd differentiates too."""
+    integers = type(x) is int or (hasattr(x, "dtype") and np.dtype(x.dtype).kind in "iu")
+    return x * 1.0 if integers else x

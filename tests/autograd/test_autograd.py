@@ -635,6 +635,19 @@ def test_both_halves_are_calls_in_the_source() -> None:
     assert "custom_add_backward(ctx, " in loss.source(a, b, part="backward")
 
 
+def test_what_comes_of_arrays_is_a_tensor_to_the_function(monkeypatch) -> None:
+    def told(x):
+        out = Exp.apply(x * 1.5)
+        return (out * out).sum() if isinstance(out, tg.Tensor) else (out * out).sum() * 100.0
+
+    x = np.array([0.5, 1.2])
+    value = told(x).numpy()[()]
+    for compiled in (True, False):
+        monkeypatch.setattr(tg.config, "compile", compiled)
+        assert tg.value_and_grad(told)(x)[0] == value
+        assert float(tg.compile(told)(x)) == value
+
+
 @pytest.mark.parametrize("function", [Cube, Exp, SinCos])
 def test_compiled_equals_eager_to_third_order(function: type[Function]) -> None:
     def total(x):

@@ -486,6 +486,22 @@ sp.missing
     assert "module 'tracegrad.scipy' has no attribute 'missing'" in done.stderr
 
 
+def test_integers_are_differentiated_by_operators_of_its_own():
+    times = numpy.array([1, 2, 3])
+
+    def hazard(scale, t):
+        return scale * t**2
+
+    def loss(scale):
+        return np.sum(elementwise_grad(hazard, argnum=1)(scale, times))
+
+    assert_close(elementwise_grad(hazard, argnum=1)(2.0, times), 4.0 * times, rtol=1e-15)
+    assert_close(grad(loss)(2.0), 12.0, rtol=1e-15)
+    assert_close(make_vjp(hazard, 1)(2.0, times)[0](np.ones(3)), 4.0 * times, rtol=1e-15)
+    assert_close(make_jvp(hazard, 1)(2.0, times)(np.ones(3))[1], 4.0 * times, rtol=1e-15)
+    assert_close(deriv(hazard, 1)(2.0, 3), 12.0, rtol=1e-15)
+
+
 def test_names_stay():
     assert grad(wave, 0).__name__ == make_vjp(wave, 0).__name__ == "wave"
     assert grad.__name__ == "grad" and elementwise_grad.__name__ == "elementwise_grad"
