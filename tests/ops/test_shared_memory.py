@@ -23,6 +23,7 @@ from codegen.ir import Builder, Call, Frame, Graph, Op, Trait, Value
 from codegen.loop_ownership import may_be_overwritten
 from codegen.memory_order import Ordered, note_order
 from codegen.sizes import Sizes
+from tracegrad.differentiation.backwards_apart import backward_begins
 from tracegrad.fast_math import product_ops
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
 from tracegrad.ops.elementwise import arrays_and_scalars, powers, python_numbers
@@ -321,6 +322,7 @@ def test_every_record_is_tried():
         python_lists.most,
     }
     of_programs |= {checkpoint_markers.budget_start, checkpoint_markers.budget_end}
+    of_programs.add(backward_begins)
     of_programs |= {jax_random_keys.split, jax_random_keys.spread}  # a key is two numbers
     of_programs |= {
         checkpoint_markers.region_start,
