@@ -96,30 +96,6 @@ def test_functions_of_one_code_with_variables_of_their_own():
         assert tg.grad(times(factor))(1.0) == factor
 
 
-def test_another_closure_at_each_call_has_no_program(traces):
-    def step(x, data):
-        return tg.grad(lambda x: np.sum(np.sin(x) * data))(x)
-
-    for i in range(5):
-        data = np.array([1.0, 2.0]) + i
-        np.testing.assert_array_equal(step(np.ones(2), data), np.cos(1.0) * data)
-    assert len(traces) == 1
-
-
-def test_a_closure_that_is_called_again_has_one(traces):
-    def times(factor):
-        return tg.value_and_grad(lambda x: x * x * factor)
-
-    for factor in (2.0, 3.0):
-        held = times(factor)
-        for x in (1.0, 2.0, 3.0):
-            assert held(x) == (x * x * factor, 2.0 * x * factor)
-        assert held.cache_info().versions == 1
-    first, second = times(4.0), times(5.0)
-    assert [first(1.0)[1], second(1.0)[1], first(1.0)[1], second(1.0)[1]] == [8.0, 10.0] * 2
-    assert len(traces) == 4
-
-
 def test_defaults_are_those_of_the_function():
     for factor in (2.0, 3.0, 4.0):
         assert tg.grad(lambda x, factor=factor: x * factor)(1.0) == factor

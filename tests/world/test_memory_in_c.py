@@ -291,7 +291,7 @@ def test_addresses_and_flags_are_refused_by_name(monkeypatch, f, named: str, ver
 
 def test_what_c_code_keeps_of_what_is_differentiated_is_refused() -> None:
     for f in (iterated, from_buffer, read_by_memoryview, strided, masked, exchanged, swapped):
-        with pytest.raises(ConversionError, match=r"(computation|gradient) would be lost"):
+        with pytest.raises(ConversionError, match="its computation would be lost"):
             tg.grad(lambda x, f=f: f(x * 1.0))(np.ones(3))
 
 

@@ -108,7 +108,6 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
     _misses: int
     _traces: int
     _untraced: bool  # it runs on the caller's own objects, without a program
-    _waits = False  # the first call is not worth a program: there may be no other
 
     def __init__(
         self,
@@ -330,8 +329,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         """
         payable = not self._budget.lacking
         if not left:
-            waits, self._waits = self._waits, False
-            return payable and not waits
+            return payable
         version, said = left[0]
         growth = version.growth
         if growth.worth(self._hits, version.tree, payable):

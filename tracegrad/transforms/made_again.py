@@ -3,9 +3,6 @@
 A callable that nobody holds any more is handed out once more, with its versions, where the same is
 made of the same function. So two that are held have nothing in common, and what one learns or
 gives up is its own.
-
-Of a closure that was made before, over other variables, the first call runs eagerly: one that is
-another function in each call is not worth a program each time.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ import numpy as np
 
 from tracegrad import config
 from tracegrad.arguments.signature import defaults_of, name_of, shown_signature
-from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Transform
@@ -36,8 +32,6 @@ MOST = 128
 
 AT_ONCE = 8
 """So many callables of one function are known, which threads may use at the same time."""
-
-_OF_ONE_NUMBER = ("grad", "value_and_grad")
 
 _KNOWN: OrderedDict[Any, list[ref[Compiled]]] = OrderedDict()
 _LASTING: OrderedDict[int, Compiled] = OrderedDict()
@@ -75,10 +69,7 @@ def made(
                 return found
     new = Compiled(f, transform, backend, static)
     with _LOCK:
-        known = _KNOWN.get(key, ())
-        others = [r for r in known if r() is not None]
-        if known and transform.kind in _OF_ONE_NUMBER and CHOSEN[backend].target == "numpy":
-            new._waits = not (_holds_nothing(f) or any(_is_of(r, f) for r in others))
+        others = [r for r in _KNOWN.get(key, ()) if r() is not None]
         _KNOWN[key] = [*others[1 - AT_ONCE :], OwnReference(new)]
         _KNOWN.move_to_end(key)
         if len(_KNOWN) > MOST:
@@ -88,11 +79,6 @@ def made(
             if len(_LASTING) > MOST:
                 _LASTING.popitem(last=False)
     return new
-
-
-def _is_of(reference: ref[Compiled], f: Any) -> bool:
-    found = reference()
-    return found is not None and _same(found._function, f)
 
 
 def forget() -> None:
