@@ -13,7 +13,7 @@ import tracegrad as tg
 from tracegrad import deriv, make_jvp, make_jvp_reversemode
 from tracegrad.compiled import version
 from tracegrad.extend import defvjp, primitive
-from tracegrad.transforms import call
+from tracegrad.transforms import call, made_again
 
 SCALE = 2.0
 
@@ -24,6 +24,34 @@ def plain(x, y):
 
 def scaled(x):
     return SCALE * x
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """The first one that nobody holds any more is handed out again."""
+    monkeypatch.setattr(made_again, "FEW", 0)
+
+
+def test_only_what_is_made_for_one_call_again_and_again_is_handed_out(monkeypatch):
+    monkeypatch.setattr(made_again, "FEW", 3)
+    for _ in range(5):
+        held = tg.grad(plain)
+        for x in (0.5, 1.0, 1.5):
+            held(x, 2.0)
+        assert held.cache_info() == (2, 1, 1, 1)
+        del held
+    for _ in range(5):
+        asked = tg.grad(plain)
+        asked(0.5, 2.0)
+        assert asked.cache_info().misses == 1
+        del asked
+
+
+def test_few_are_made_anew_before(traces, monkeypatch):
+    monkeypatch.setattr(made_again, "FEW", 3)
+    for i in range(9):
+        assert tg.grad(plain, 1)(0.5 + i, 1.0) == np.sin(0.5 + i)
+    assert len(traces) == 3
 
 
 @pytest.fixture

@@ -108,6 +108,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
     _misses: int
     _traces: int
     _untraced: bool  # it runs on the caller's own objects, without a program
+    _calls_before = 0  # in other hands (`made_again.py`)
+    _looked_at = False  # somebody asked what it has done
 
     def __init__(
         self,
@@ -720,6 +722,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
 
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
+        self._looked_at = True
         return CacheInfo(self._hits, self._misses, self._traces, len(self._every))
 
     def clear_cache(self) -> None:

@@ -1,8 +1,9 @@
 """Transforms that are made anew for each call: `grad(f)(x)`, written in a loop.
 
 A callable that nobody holds any more is handed out once more, with its versions, where the same is
-made of the same function. So two that are held have nothing in common, and what one learns or
-gives up is its own.
+made of the same function: once a few of them were called one time each, and nobody asked them for
+what they have done. So two that are held have nothing in common, and what one learns or gives up is
+its own; and who makes one to call it often, or to look at it, has a new one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ from tracegrad.transforms.vector_products import writes_cells
 MOST = 128
 """Of so many functions and settings callables are known."""
 
+FEW = 3
+"""So many are made anew, before one is handed out again."""
+
 AT_ONCE = 8
 """So many callables of one function are known, which threads may use at the same time."""
 
 _KNOWN: OrderedDict[Any, list[ref[Compiled]]] = OrderedDict()
 _LASTING: OrderedDict[int, Compiled] = OrderedDict()
+_CALLED_ONCE: dict[Any, int] = {}  # how many of a kind were, one after the other
 _LOCK = threading.RLock()  # what users write may run meanwhile, and make others
 
 
@@ -60,6 +65,8 @@ def made(
                 continue
             found = reference()
             if found is not None and _serves(found, f):
+                if not _comes_again(key, found):
+                    break
                 if key in _KNOWN:
                     _KNOWN.move_to_end(key)
                 if id(found) in _LASTING:
@@ -73,7 +80,7 @@ def made(
         _KNOWN[key] = [*others[1 - AT_ONCE :], OwnReference(new)]
         _KNOWN.move_to_end(key)
         if len(_KNOWN) > MOST:
-            _KNOWN.popitem(last=False)
+            _CALLED_ONCE.pop(_KNOWN.popitem(last=False)[0], None)
         if _holds_nothing(f):
             _LASTING[id(new)] = new
             if len(_LASTING) > MOST:
@@ -85,7 +92,19 @@ def forget() -> None:
     """From now on each is a new one."""
     with _LOCK:
         _KNOWN.clear()
+        _CALLED_ONCE.clear()
         _LASTING.clear()
+
+
+def _comes_again(key: Any, found: Compiled) -> bool:
+    """Whether the same is made for one call, again and again; `found` is the last one."""
+    calls = found._hits + found._misses
+    single = calls - found._calls_before <= 1 and not found._looked_at
+    _CALLED_ONCE[key] = _CALLED_ONCE.get(key, 0) + 1 if single else 0
+    if _CALLED_ONCE[key] < FEW:
+        return False
+    found._calls_before = calls
+    return True
 
 
 def _identity(f: Any) -> Any:
