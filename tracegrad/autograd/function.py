@@ -106,12 +106,12 @@ class Function:
                 f"{cls.__name__}.apply takes no keyword arguments ({', '.join(keywords)}): pass "
                 "them by position"
             )
-        result = cls.applied(*args)
+        result = cls._applied(*args)
         note_made(result if isinstance(result, tuple) else (result,))
         return result
 
     @classmethod
-    def applied(cls, *args: Any) -> Any:
+    def _applied(cls, *args: Any) -> Any:
         """As `apply`, for tracegrad's own: what comes of arrays alone stands for arrays."""
         with storing(cls, cls._halves, args):
             if STATE.trace is None:
@@ -142,7 +142,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recording:
             return returned
         several = returned if isinstance(returned, tuple) else (returned,)
-        return tuple(_Once.applied(x, *history) if isinstance(x, Tensor) else x for x in several)
+        return tuple(_Once._applied(x, *history) if isinstance(x, Tensor) else x for x in several)
 
     return wrapped
 

@@ -142,7 +142,7 @@ class _Run:
             return results
         self.sizes = [_size_of(x) for x in results]
         made = [wrap(x._array) if isinstance(x, Tensor) else x for x in results]
-        remembering: Sequence[Any] = _Recomputed.applied(self, made, *leaves)
+        remembering: Sequence[Any] = _Recomputed._applied(self, made, *leaves)
         return remembering
 
     def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:

@@ -99,7 +99,7 @@ class Ruled:
         call = _Call(self.__name__, spec)
         boxed = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in leaves]
         with storing(self, self._users, boxed):
-            results = self._applied.applied(call, *boxed)
+            results = self._applied._applied(call, *boxed)
         return unflatten(call.value, results[: call.count])
 
     def _without(self, *args: Any, **kwargs: Any) -> tuple[Any, None]:
