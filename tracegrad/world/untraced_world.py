@@ -123,7 +123,7 @@ class Answers(StandIns):
         if id(operation) in native_tables.OPERATORS and Tensor in map(type, operands):
             operands = tuple([beside(operands, x) if is_jax_array(x) else x for x in operands])
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
-            operands = _by_key(self, operands)
+            operands = _by_key(self, operation, operands)
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()
@@ -158,9 +158,12 @@ def _plain_key(world: StandIns, x: Any) -> Any:
     return original if type(original) is Tensor else x
 
 
-def _by_key(world: StandIns, operands: Operands) -> Operands:
-    """The operands of an operation, of which the first may find what it holds by the second."""
+def _by_key(world: StandIns, operation: Any, operands: Operands) -> Operands:
+    """The operands of an operation, where the first finds what it holds by the second."""
     if len(operands) < 2 or not isinstance(operands[0], _HASHING):
+        return operands
+    own = getattr(type(operands[0]), getattr(operation, "__name__", ""), None)
+    if operation is not own and operation not in _BY_KEY:
         return operands
     x, key, *rest = operands
     return x, _plain_key(world, key), *rest
@@ -174,7 +177,7 @@ def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any)
 
 def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
     """A method that changes a container."""
-    operands = _by_key(world, operands)
+    operands = _by_key(world, operation, operands)
     world.puts(operands, keywords)
     x = operands[0]
     if operation.__name__ not in _PUTTING_ALL or not _is_container(x):
@@ -298,6 +301,7 @@ def is_of_arrays(name: str) -> bool:
 
 _PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__"})
 _HASHING = (dict, set, frozenset, MappingProxyType)
+_BY_KEY = (operator.getitem, operator.setitem, operator.delitem, operator.contains)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
 """Types of which C code that is known runs, or reads, what they hold."""
