@@ -35,6 +35,7 @@ from tracegrad.compiled.ways_of_nodes import Generators, Way
 from tracegrad.differentiation.backwards_apart import backwards_apart
 from tracegrad.differentiation.reverse_mode import reached
 from tracegrad.errors import FiniteError
+from tracegrad.execution.graph_interpreter import has_looks
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
@@ -234,7 +235,7 @@ class Recorded:
         self.drawn_from = sources_of(self.program.graph) if meets else ()
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
         run = self.program.run
-        looks = version.target == "jax" and version.checked
+        looks = version.target == "jax" and has_looks(self.program.graph, "jax")
         self.run = version.guarded(run.checked if looks else run)  # type: ignore[attr-defined]
         start = len(forward.inputs) - len(version.captured)
         self.written = [

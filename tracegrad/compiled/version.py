@@ -17,7 +17,7 @@ import numpy as np
 
 from codegen.emit.target import Source
 from codegen.errors import CodegenError
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
+from codegen.ir import Block, Branch, Call, Graph, Origin, walk
 from codegen.sizes import Dim, Sizes, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
@@ -33,7 +33,7 @@ from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import LostGradientError, TraceError
-from tracegrad.execution.graph_interpreter import lengths
+from tracegrad.execution.graph_interpreter import has_looks, lengths
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
 from tracegrad.ops.random_draws import giving_back, sources_of
@@ -133,12 +133,7 @@ class Version:
     @cached_property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
-        return self.opaque or any(
-            isinstance(node, Check)
-            or (isinstance(node, Branch) and not node.complete and self.target != "jax")
-            or (isinstance(node, Loop) and node.counter is not None and node.after is None)
-            for node in self.program.graph.all_nodes
-        )
+        return self.opaque or has_looks(self.program.graph, self.target)
 
     @cached_property
     def opaque(self) -> bool:

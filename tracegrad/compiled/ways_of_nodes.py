@@ -249,4 +249,4 @@ class Way:
 
 def _is_straight(graph: Graph) -> bool:
     """Whether it is the code of one path."""
-    return not any(isinstance(node, ir.Join | ir.Loop) for node in graph.all_nodes)
+    return not any(isinstance(node, ir.Branch | ir.Join | ir.Loop) for node in graph.all_nodes)

@@ -12,6 +12,7 @@ from codegen.ir import (
     Block,
     Branch,
     Call,
+    Check,
     Constant,
     Graph,
     Join,
@@ -173,3 +174,13 @@ def concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:
         case tuple():
             return tuple(concrete(item, known, graph) for item in attribute)
     return attribute
+
+
+def has_looks(graph: Graph, target: str) -> bool:
+    """Whether a program may go a way that its graph does not have."""
+    return any(
+        isinstance(node, Check)
+        or (isinstance(node, Branch) and not node.complete and target != "jax")
+        or (isinstance(node, Loop) and node.counter is not None and node.after is None)
+        for node in graph.all_nodes
+    )
