@@ -89,11 +89,11 @@ def elementwise(x, y):
 
 def looked_at(*shapes):
     """The sum of lengths, each of which Python looks at: a program is for these alone."""
-    return sum(float(n) for shape in shapes for n in shape)
+    return sum(float(n % 100_000) for shape in shapes for n in shape)
 
 
 def layers(w, v, x, y):
-    n, width = x.shape[0], looked_at(x.shape[1:], w.shape, v.shape)
+    n, width = looked_at(x.shape[:1]), looked_at(x.shape[1:], w.shape, v.shape)
     h = np.tanh(x @ w)
     error = h @ v - y
     return np.sum(error * error) / (n + width)
@@ -105,7 +105,7 @@ def softmaxes(q, k):
 
 
 def mixture(means, x):
-    (k, d), n = means.shape, len(x)
+    (k, d), n = means.shape, looked_at(x.shape)
     apart = x - means.reshape((k, 1, d))
     terms = np.sum(apart * apart, axis=2) * (0.5 / n)
     return np.sum(tg.logsumexp(terms, axis=0))

@@ -44,7 +44,7 @@ def a_shape_extended(x):
 
 def parts_of_a_length(x):
     n = len(x)
-    return x * (n // 2 + n**2) + np.zeros(n // 3).sum() + np.ones(n // 2).sum()
+    return x * n**2 + np.zeros(2 * n).sum() + np.ones(n + 1).sum()
 
 
 FORMS: dict[str, Callable[[Any], Any]] = {
@@ -325,11 +325,11 @@ def test_what_is_looked_at_is_that_of_the_call(function: Any) -> None:
 def test_the_source_is_that_of_any_length() -> None:
     def f(w, x):
         h = x.reshape(len(x), -1) @ w
-        return tg.zeros(len(x), 4) + h / np.sqrt(len(x)) + np.zeros(len(x) // 2).sum()
+        return tg.zeros(len(x), 4) + h / np.sqrt(len(x)) + np.zeros(2 * len(x)).sum()
 
     compiled = tg.compile(f)
     compiled(weights(), np.ones((3, 2, 2)))
     source = compiled.source()
     assert "x.reshape((x.shape[0], w.shape[0]))" in source
     assert "np.sqrt(x.shape[0])" in source
-    assert "x.shape[0] // 2" in source
+    assert "np.zeros(2 * x.shape[0])" in source

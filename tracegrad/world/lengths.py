@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Origin, Value
-from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, quotient, size_of, symbols
+from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
@@ -319,9 +319,6 @@ class Lengths:
         known: Any = self.world.numbers
         return known.computed(value, partial(self.world.perform, operation), operands)
 
-    def _part(self, dim: Dim, by: int) -> Dim | None:
-        return quotient(self.trace.sizes.resolve(dim), by) if by > 0 else None
-
     def _power(self, dim: Dim, by: int) -> Dim | None:
         return mul([dim] * by) if 0 < by <= MOST_FACTORS else None
 
@@ -527,7 +524,7 @@ class Lengths:
             self._assume(size_of(SliceLength(of, None, FEWEST, None)), FEWEST)
 
 
-_WHOLE = {id(operator.floordiv): Lengths._part, id(operator.pow): Lengths._power}
+_WHOLE = {id(operator.pow): Lengths._power}
 """Operations of a length and an int that give lengths."""
 _OF_NUMBERS: dict[int, int | None] = {
     **dict.fromkeys(map(id, (operator.mul, operator.add, operator.sub, float, np.float64)), None),
