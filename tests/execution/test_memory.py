@@ -105,7 +105,7 @@ def softmaxes(q, k):
 
 
 def mixture(means, x):
-    (k, d), n = means.shape, looked_at(x.shape)
+    n, (k, d) = looked_at(x.shape, means.shape), means.shape
     apart = x - means.reshape((k, 1, d))
     terms = np.sum(apart * apart, axis=2) * (0.5 / n)
     return np.sum(tg.logsumexp(terms, axis=0))
