@@ -283,7 +283,18 @@ def test_calls_on_tensors_are_one_node_whose_arms_meet(seed):
         for k, args in enumerate([*calls, *calls[:3]]):
             given = gradients_on_tensors(compiled, *args, k % 3)
             assert_same_bits(given, gradients_on_tensors(several, *args, k % 3))
-    assert any(version.recorded for version in versions_of(compiled))
+    assert any(version.tree.joined and version.recorded for version in versions_of(compiled))
+
+
+def test_arms_that_cannot_go_back_leave_the_other_joins_as_they_are():
+    """One join hands on what is read twice, and what elements were met is not known behind it."""
+    function, _ = program(3)
+    compiled = tg.value_and_grad(function)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for args in inputs(3, 8):
+            compiled(*args)
+    assert any(version.tree.joined for version in versions_of(compiled))
 
 
 def of_three(x):

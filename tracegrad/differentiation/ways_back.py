@@ -50,7 +50,7 @@ from tracegrad.differentiation.joined_cotangents import (
     Zeros,
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.reverse_mode import Places, Reverse, moves
+from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse, moves
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.python_lists import unset_like
@@ -83,8 +83,13 @@ Written = TypeVar("Written")
 
 
 def with_shared(write: Callable[[Set[Value]], Written]) -> Written:
-    """What is written of the parameters that turn out to be read under other names too."""
+    """What is written of the parameters that turn out to be read under other names too.
+
+    Where that fails for no join in particular, the first one with such a parameter is told, so that
+    its arms alone stay apart.
+    """
     shared: Set[Value] = frozenset()
+    first: ReadTwice | None = None
     while True:
         try:
             return write(shared)
@@ -92,6 +97,11 @@ def with_shared(write: Callable[[Set[Value]], Written]) -> Written:
             if error.parameters <= shared:
                 raise
             shared |= error.parameters
+            first = first or (error if error.label is not None else None)
+        except (Mixed, Unjoined) as error:
+            if first is None or getattr(error, "label", None) is not None:
+                raise
+            raise first from error
 
 
 @dataclass(frozen=True)
