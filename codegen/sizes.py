@@ -46,7 +46,7 @@ class SliceLength:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """``of // by``: what Python is told of half a length, and the ``-1`` of a reshape."""
+    """``of // by``: the ``-1`` of a reshape, where no polynomial shows that `by` divides `of`."""
 
     of: Dim
     by: Dim

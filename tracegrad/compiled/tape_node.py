@@ -230,7 +230,7 @@ class Recorded:
         self.program = compile_graph(
             self.forward.replace(name=name, frame=frame).with_block(block),
             version.mode.text,
-            sound=True,  # `why_not_recorded` asks that the version has no looks
+            sound=not version.checked,  # else the forward looks at indices, as the version does
         )
         self.drawn_from = sources_of(self.program.graph) if meets else ()
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))

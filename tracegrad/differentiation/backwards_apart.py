@@ -20,7 +20,6 @@ from codegen.ir import (
     Graph,
     Join,
     Loop,
-    Node,
     Origin,
     Trait,
     Value,
@@ -171,7 +170,7 @@ def _cut(block: Block, wanted: int, backwards: dict[int, Block]) -> Block:
             if len(given) > 1:
                 raise Unrollable("what is returned is made by the backward")
             (outputs,) = given
-            backwards[node.attribute("number")] = _gradients_alone(behind, wanted)
+            backwards[node.attribute("number")] = _without_first(behind, len(outputs))
             end = next(ends(behind))
             return replace(end, nodes=block.nodes[:at], outputs=outputs)
     last = block.nodes[-1] if block.nodes else None
@@ -181,13 +180,6 @@ def _cut(block: Block, wanted: int, backwards: dict[int, Block]) -> Block:
     return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
 
 
-def _gradients_alone(block: Block, wanted: int) -> Block:
-    """A backward whose returns give gradients, and not what the function returns."""
-    nodes: list[Node] = []
-    for node in block.nodes:
-        if isinstance(node, Branch | Loop | Join):
-            inner = tuple([_gradients_alone(b, wanted) for b in node.blocks])
-            node = replace(node, blocks=inner)
-        nodes.append(node)
-    outputs = block.outputs[len(block.outputs) - wanted :] if block.outputs else ()
-    return block.with_nodes(tuple(nodes), outputs)
+def _without_first(block: Block, count: int) -> Block:
+    """A backward whose returns give gradients, and not first what the function returns."""
+    return at_ends(block, lambda end: replace(end, outputs=end.outputs[count:]))

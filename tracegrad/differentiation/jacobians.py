@@ -31,6 +31,7 @@ from codegen.passes.dce import dce
 from codegen.rewrite import at_ends
 from codegen.sizes import Dim
 from codegen.types import ArrayType
+from tracegrad.differentiation.backwards_apart import has_loops
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer, front
 from tracegrad.differentiation.forward_mode import with_tangents
@@ -230,13 +231,12 @@ def _pulled(
 
     `seeds` writes the cotangents of what is `asked`: the old graph is one that returns that.
     """
-    rest, nodes = iter(asked), graph.all_nodes
+    rest = iter(asked)
     before = [len(block.outputs) for block in ends(graph.block)]
     whole = graph.with_block(
         at_ends(graph.block, lambda b: replace(b, outputs=(*b.outputs, *next(rest))))
     )
-    has_loops = any(isinstance(node, Loop) for node in nodes)
-    if not has_loops and any(isinstance(node, Join) for node in nodes):
+    if any(isinstance(node, Join) for node in graph.all_nodes) and not has_loops(graph):
         pulled, numbers = joined_gradients(whole, targets, seeds), [*range(len(before))]
     else:
         pulled, numbers = numbered_gradients(whole, targets, seeds)

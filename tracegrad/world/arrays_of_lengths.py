@@ -104,7 +104,8 @@ def _arange(lengths: Any, *bounds: Any, dtype: Any = None) -> Tensor:
     stop = _dim(lengths, stop)
     part_of_range(lengths, start, stop, *step)
     name = None if dtype is None else _dtype(dtype, "")
-    return creation.arange(start, stop, dtype=name)  # type: ignore[no-any-return]
+    found: Tensor = creation.arange(start, stop, dtype=name)
+    return found
 
 
 def _linspace(
@@ -113,7 +114,8 @@ def _linspace(
     first, last = (_number(lengths.tensor(x)) for x in (start, stop))
     name = None if dtype is None else _dtype(dtype, "")
     count: Any = _dim(lengths, num)
-    return creation.linspace(first, last, count, endpoint, dtype=name)  # type: ignore[no-any-return]
+    found: Tensor = creation.linspace(first, last, count, endpoint, dtype=name)
+    return found
 
 
 def _eye(lengths: Any, rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Tensor:

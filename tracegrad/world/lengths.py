@@ -249,10 +249,13 @@ class Lengths:
                 return self.of(of(a, b), plain(*map(int.__index__, operands))), None
             if operation is range and not keywords:
                 return self._range(operands), None
-            if key in _WHOLE and kinds == [Length, int]:
-                dim = _WHOLE[key](self, operands[0].dim, operands[1])
-                if dim is not None:
-                    return self.of(dim, operation(*map(int.__index__, operands))), None
+            if (
+                operation is operator.pow
+                and kinds == [Length, int]
+                and 0 < operands[1] <= MOST_FACTORS
+            ):
+                power = mul([operands[0].dim] * operands[1])
+                return self.of(power, operation(*map(int.__index__, operands))), None
             if key in _OF_NUMBERS and not keywords and _NUMBERS.issuperset(kinds):
                 number = self._number(operation, operands)
                 if number is not None:
@@ -302,7 +305,8 @@ class Lengths:
     def _is_same(self, a: int, b: int) -> bool:
         """Whether equal lengths are so in all other calls; one that is to be a number is that."""
         if type(a) is Length is type(b):
-            return self.trace.sizes.are_same(a.dim, b.dim)  # type: ignore[no-any-return]
+            same: bool = self.trace.sizes.are_same(a.dim, b.dim)
+            return same
         self.looked(a)
         self.looked(b)
         return True
@@ -318,9 +322,6 @@ class Lengths:
         value = operation(*(int.__index__(x) if type(x) is Length else x for x in operands))
         known: Any = self.world.numbers
         return known.computed(value, partial(self.world.perform, operation), operands)
-
-    def _power(self, dim: Dim, by: int) -> Dim | None:
-        return mul([dim] * by) if 0 < by <= MOST_FACTORS else None
 
     def _from_the_end(self, x: Any, key: Any) -> Any:
         """An index in which lengths are counted from the end of their axis, where they can be.
@@ -524,8 +525,6 @@ class Lengths:
             self._assume(size_of(SliceLength(of, None, FEWEST, None)), FEWEST)
 
 
-_WHOLE = {id(operator.pow): Lengths._power}
-"""Operations of a length and an int that give lengths."""
 _OF_NUMBERS: dict[int, int | None] = {
     **dict.fromkeys(map(id, (operator.mul, operator.add, operator.sub, float, np.float64)), None),
     **dict.fromkeys(map(id, (operator.imul, operator.iadd, operator.isub)), None),

@@ -26,6 +26,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.memory_order import Ordered, ordered_values
+from codegen.rewrite import at_ends
 from codegen.types import weak
 from tracegrad.differentiation.joined_cotangents import JoinFacts, Path
 from tracegrad.errors import TraceError
@@ -249,10 +250,4 @@ def made_by(loop: Loop) -> Iterator[Value]:
 
 def giving(block: Block, end: Block) -> Block:
     """A backward whose returns give what the function returns, too."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop | Join):
-        inner = tuple([giving(b, end) for b in last.blocks])
-        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
-    if isinstance(last, Again):
-        return block
-    return end.with_nodes(block.nodes, (*end.outputs, *block.outputs))
+    return at_ends(block, lambda b: end.with_nodes(b.nodes, (*end.outputs, *b.outputs)))
