@@ -124,6 +124,34 @@ def test_programs_of_jax_are_nodes_too(f):
     assert "CompiledBackward" in names
 
 
+def chosen(x, index):
+    return (x[index] * 2.0).sum()
+
+
+def chosen_in_turns(x, index):
+    total = x[0] * 0.0
+    for k in index:
+        total = total * 0.5 + x[k]
+    return total
+
+
+@pytest.mark.parametrize("f", [chosen, chosen_in_turns], ids=lambda f: f.__name__)
+def test_an_index_out_of_range_raises_in_programs_of_jax(f):
+    """XLA would clamp it: the forward of a node looks at indices, as other programs do."""
+    made, index = tg.compile(f, backend="jax"), np.arange(9)
+    for length, k in [(12, index), (12, index + 1), (6, index), (12, index - 20), (12, index)]:
+        x = np.arange(1.0, length + 1)
+        try:
+            expected = f(x, k)
+        except IndexError:
+            with pytest.raises(IndexError):
+                made(tg.tensor(x, requires_grad=True), k)
+            continue
+        y = made(tg.tensor(x, requires_grad=True), k)
+        assert y.grad_fn.name() == "CompiledBackward"
+        assert_close(y.item(), expected, rtol=1e-12)
+
+
 def _nodes(out):
     return [y.grad_fn for y in flatten(out)[0] if isinstance(y, tg.Tensor) and y.grad_fn]
 
