@@ -587,3 +587,21 @@ def test_what_a_loop_for_jax_counts_to_keeps_its_variable_in_the_turns():
     x = np.random.default_rng(0).normal(size=12)
     got = tg.grad(counted_down, backend="jax")(x)
     np.testing.assert_allclose(got, tg.grad(counted_down)(x), rtol=1e-12)
+
+
+def test_gradients_of_one_shape_are_summed_up_in_place():
+    """Each has an array of its own, and the cotangent of a sum of turns is no factor."""
+
+    def loss(a, b, xs):
+        total = 0.0
+        for x in xs:
+            total = total + np.sum(np.tanh(a * x) * b)
+        return total
+
+    compiled, xs = tg.value_and_grad(loss, argnums=(0, 1)), np.linspace(-1.0, 1.0, 27)
+    args = np.ones(3), np.full(3, 2.0), xs.reshape(9, 3)
+    assert_same_bits(compiled(*args), eagerly(compiled, *args))
+    source = compiled.source(*args)
+    assert source.count("np.full(a.shape, -0.0") == 2
+    assert "b_bar += s" in source or "b_bar += total" in source
+    assert "1.0 * " not in source

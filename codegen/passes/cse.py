@@ -62,7 +62,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 
 def made_to_be_written(graph: Graph) -> Iterator[Value]:
-    """The arrays made of nothing, and lists, that updates begin with, or loops that may write."""
+    """The arrays of numbers alone, and lists, that updates begin with, or loops may write to."""
     for node in graph.all_nodes:
         first: tuple[Value, ...] = ()
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
@@ -71,7 +71,9 @@ def made_to_be_written(graph: Graph) -> Iterator[Value]:
             first = node.arguments
         for value in first:
             made = graph.producer.get(value)
-            if isinstance(made, Call) and (not made.operands or value.type == LIST):
+            if not isinstance(made, Call):
+                continue
+            if value.type == LIST or all(graph.constant(v) for v in made.operands):
                 yield value
 
 

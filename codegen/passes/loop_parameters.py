@@ -28,15 +28,18 @@ from codegen.keys import type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
 from codegen.passes.dce import dce
+from codegen.passes.simplify import simplify
 from codegen.rewrite import substituted
 
 
 def loop_parameters(graph: Graph, client: Client = NO_CLIENT) -> Graph:
-    """Replaces parameters until none is left to replace."""
+    """Replaces parameters until none is left to replace; turns are simplified that meet numbers."""
+    numbers = False
     while True:
         stands = _handed_on(graph) or _equal(graph)
         if not stands:
-            return graph
+            return simplify(graph, client) if numbers else graph
+        numbers = numbers or any(graph.constant(value) for value in stands.values())
         graph = dce(_replaced(graph, stands))
 
 
