@@ -311,6 +311,7 @@ def test_a_backward_from_some_outputs_is_a_program_too():
     last.sum().backward()
     way = last.grad_fn._node.attributes["function"].way  # its backwards, by outputs given
     assert way.backwards[1,] is not None
+    assert "length" not in way.whole.program.source.text  # `x` tells it
 
 
 @pytest.mark.parametrize("backend", ["numpy", "jax"])

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from codegen import ir
-from codegen.ir import Block, Call, Constant, Graph, Origin, Value, renamed, walk
+from codegen.ir import Block, Call, Graph, Origin, Value, renamed, walk
 from tracegrad.compiled.version import memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
 from tracegrad.differentiation.loops.residual_reads import read_in
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.partition import backward_graph
+from tracegrad.differentiation.partition import backward_graph, is_told
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
 from tracegrad.differentiation.ways_back import Apart
 from tracegrad.errors import BackwardError
@@ -102,9 +102,9 @@ class Way:
         return found if found.kept else None
 
     def _behind(self, backward: Block) -> Graph:
-        """A backward, with the numbers that it has in common with the forward."""
-        constants = [n for n in self.path.all_nodes if isinstance(n, Constant)]
-        return self.path.with_block(backward.with_nodes((*constants, *backward.nodes)))
+        """A backward, with the numbers and lengths that it has in common with the forward."""
+        told = [node for node in self.path.all_nodes if is_told(node)]
+        return self.path.with_block(backward.with_nodes((*told, *backward.nodes)))
 
     def _back(
         self,

@@ -20,6 +20,7 @@ from codegen.ir import (
     Loop,
     Node,
     Origin,
+    Trait,
     Value,
     ends,
     walk,
@@ -38,9 +39,9 @@ def backward_graph(
     shape it needs; they are the first inputs, in that order. Where the forward branches the
     backward branches on the same value; what is read on one path only is None on the others.
     """
-    constants = {n.result for n in forward.all_nodes if isinstance(n, Constant)}
-    results = {result for node in forward.all_nodes for result in node.results}
-    made = (results - constants) | set(forward.inputs)
+    numbers = {result for node in forward.all_nodes if is_told(node) for result in node.results}
+    results = {result for node in forward.all_nodes for result in node.results} - numbers
+    made = results | set(forward.inputs)
     block = _without_dead(_without_forward(joint.block, results), joint)
     residuals: dict[Value, None] = {}
     nodes = list(walk(block.nodes))
@@ -65,6 +66,13 @@ def backward_graph(
     )
     graph = joint.replace(inputs=(*residuals, *cotangents), frame=frame).with_block(block)
     return graph, list(residuals)
+
+
+def is_told(node: Node) -> bool:
+    """Whether a node is a number, or a length, which a backward has as well as the forward."""
+    if isinstance(node, Constant):
+        return True
+    return isinstance(node, Call) and not node.operands and Trait.EXTENT in node.op.traits
 
 
 def _without_forward(block: Block, results: set[Value]) -> Block:
