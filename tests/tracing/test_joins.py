@@ -286,6 +286,22 @@ def test_calls_on_tensors_are_one_node_whose_arms_meet(seed):
     assert any(version.tree.joined and version.recorded for version in versions_of(compiled))
 
 
+def hands_on_within_an_arm(x, w):
+    a, b = x[0], np.sum(x)
+    u = x * 2.0
+    if x[1] > 0.5 and x[5] > 0:
+        pass
+    else:
+        p = max(w[0, 0] * 1.0, x[1], a)  # which may be `a`
+    b = b if x[4] < 0.5 else p
+    return a * b + np.sum(u)  # which reads `a` as well
+
+
+def test_an_arm_that_hands_on_what_arms_in_it_hand_on_has_all_its_gradients():
+    calls = [(x, 0.0 * w) for x, w in inputs(37, 40) if x[1] <= 0.5 or x[5] <= 0 or x[4] < 0.5]
+    same_as_eager(hands_on_within_an_arm, calls)
+
+
 def test_arms_that_cannot_go_back_leave_the_other_joins_as_they_are():
     """One join hands on what is read twice, and what elements were met is not known behind it."""
     function, _ = program(3)

@@ -334,6 +334,8 @@ class WaysBack:
                 continue
             if self._is_other_name(facts, parameter, argument):
                 continue  # on this way it is read as what it is
+            if argument in self.shared and self._join_of(argument) not in self.known:
+                raise Unjoined(facts.join.label, "an arm hands on what arms in it hand on")
             if argument in flow.cts:
                 raise ReadTwice(facts.join.label, self._handing(parameter))
             tables = ("cts", "told", "places", "maybe")
@@ -359,6 +361,10 @@ class WaysBack:
                     found |= new
                     left += new
         return found
+
+    def _join_of(self, parameter: Value) -> object:
+        """The label of the join whose parameter it is."""
+        return next(x for x, facts in self.joins.items() if parameter in facts.join.parameters)
 
     def _is_other_name(self, facts: JoinFacts, parameter: Value, argument: Value) -> bool:
         """Whether a shared parameter is on a way what was there before the join."""
@@ -460,7 +466,7 @@ class WaysBack:
         for value in self.shared:
             if after.cts.get(value) is before.cts.get(value):
                 continue
-            (label,) = [x.join.label for x in self.joins.values() if value in x.join.parameters]
+            label = self._join_of(value)
             if label not in self.known or value in self.reverse.arrays:
                 raise ReadTwice(label, {value})
 
