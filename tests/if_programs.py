@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 
 HELPERS = """
+def part(v):
+    if v > 0.5:
+        return v
+    if v < -0.5:
+        return -1.0
+    return 0.0
+
 def clipped(v):
     if v > 1.0:
         return v * 0.5
@@ -37,8 +44,9 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.names = ["a", "b"]
+        self.names = ["a", "b", "p", "q"]
         self.arrays = ["x", "u"]
+        self.odd = False  # an array has another dtype
 
     def number(self) -> str:
         pick = self.random.random()
@@ -46,12 +54,14 @@ class Writer:
             return f"x[{self.random.randrange(6)}]"
         if pick < 0.8:
             return self.random.choice(self.names)
-        return self.random.choice(["0.5", "-1.5", "2.0", "0.0"])
+        return self.random.choice(["0.5", "-1.5", "2.0", "0.0", "k", "x[k]"])
 
     def value(self, depth: int = 0) -> str:
         r, pick = self.random, self.random.random()
-        if pick < 0.3 or depth > 2:
+        if pick < 0.27 or depth > 2:
             return self.number()
+        if pick < 0.3:
+            return f"({self.number()} if on else {self.number()})"
         if pick < 0.6:
             return f"({self.value(depth + 1)} {r.choice('+-*')} {self.value(depth + 1)})"
         if pick < 0.75:
@@ -59,7 +69,7 @@ class Writer:
         if pick < 0.82:
             return f"np.sum({self.array()})"
         if pick < 0.88:
-            return f"clipped({self.value(depth + 1)})"
+            return f"{r.choice(['clipped', 'part'])}({self.value(depth + 1)})"
         if pick < 0.94:
             return f"bent({self.value(depth + 1)}, {self.number()})"
         return f"({self.value(depth + 1)} if {self.test()} else {self.value(depth + 1)})"
@@ -73,6 +83,10 @@ class Writer:
             return f"{name} * {r.choice(self.arrays)}"
         if pick < 0.7:
             return "(w @ x)"
+        if pick < 0.72:
+            return f"(np.arange(6) * {self.number()})"
+        if pick < 0.74 and self.odd:
+            return f"(x * np.float32({r.choice(['0.1', '0.3'])}) + half * {self.number()})"
         return f"{name} * {self.number()}"
 
     def test(self) -> str:
@@ -87,8 +101,19 @@ class Writer:
             left = "x[0]"
         return f"{left} {self.random.choice('><')} {self.random.choice(['0', '0.5', 'x[1]', 'a'])}"
 
+    def of_numbers(self) -> str:
+        """A statement that gives a variable a number of Python, or one that is computed of it."""
+        r = self.random
+        texts = ["p = 0.0", "p = -p", "p = 1.5", "q = 2", "q = q * 3.0", "k = 2", "on = True"]
+        texts += ["k = (k + 1) % 6", "on = not on", f"p = p + {self.number()}"]
+        texts += [f"p = {self.value(1)}", f"q = q + {self.number()}", "p = float(k)"]
+        texts += [f"p = max(0.0, {self.number()}, {self.number()})", "k = 5 - k"]
+        return r.choice(texts)
+
     def statement(self, depth: int) -> str:
         r, pick = self.random, self.random.random()
+        if r.random() < 0.25:
+            return self.of_numbers()
         if depth > 2 or pick < 0.4:
             if r.random() < 0.25:
                 return f"u = {self.array()}"
@@ -114,7 +139,10 @@ class Writer:
         return "\n".join(self.statement(depth) for _ in range(self.random.randint(1, most)))
 
     def program(self) -> str:
+        self.odd = self.random.random() < 0.2
         body = ["a = x[0] * 1.0", "b = np.sum(x)", "u = x * 2.0"]
+        body += ["p = 0.0", "q = 0", "k = 1", "on = False"]
+        body += ["half = x.astype(np.float32)"] * self.odd
         body += [self.statement(0) for _ in range(self.random.randint(3, 8))]
         body.append(f"return {self.value()} + a * b + np.sum(u)")
         return f"{HELPERS}\ndef f(x, w):\n{indent(chr(10).join(body), '    ')}\n"

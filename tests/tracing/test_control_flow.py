@@ -379,12 +379,12 @@ def product_of_positive(x):
 
 
 def product_of_listed(x):
-    """The same over a list, which no loop stays one for, with arms that differ in a count."""
-    result, count = 1, 0
+    """The same over a list, which no loop stays one for, with arms that differ in a text."""
+    result, signs = 1, ""
     for ii in [*x]:
         if ii > 0:
-            result, count = ii * result, count + 1
-    return result * (1.0 + count)
+            result, signs = ii * result, signs + "+"
+    return result * (1.0 + len(signs))
 
 
 def doubled_until_large(x):

@@ -270,7 +270,7 @@ def gradients_on_tensors(f, x, w, k):
     return [first, tg.autograd.grad(np.sum(first[0] * V), (a, b), allow_unused=True)]
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [2, 4])
 def test_calls_on_tensors_are_one_node_whose_arms_meet(seed):
     function, _ = program(seed)
 
@@ -304,11 +304,11 @@ def test_an_arm_that_hands_on_what_arms_in_it_hand_on_has_all_its_gradients():
 
 def test_arms_that_cannot_go_back_leave_the_other_joins_as_they_are():
     """One join hands on what is read twice, and what elements were met is not known behind it."""
-    function, _ = program(3)
+    function, _ = program(0)
     compiled = tg.value_and_grad(function)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for args in inputs(3, 8):
+        for args in inputs(0, 8):
             compiled(*args)
     assert any(version.tree.joined for version in versions_of(compiled))
 

@@ -53,6 +53,7 @@ from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
 from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
+from tracegrad.world.joins import Taught as TaughtOfLooks
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
@@ -62,6 +63,9 @@ from tracegrad.world.native_reads import guard_returned
 
 RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew)
 """What ends a run that is made again in another way."""
+
+_OF_OTHER_TYPES = (TypeError, AttributeError, TracegradError)
+"""What operations raise that take no number of NumPy's, or no Tensor."""
 
 OF_HISTORIES = frozenset(
     {
@@ -83,6 +87,14 @@ class Followed:
 
 
 @dataclass(frozen=True)
+class Taught:
+    """What runs have taught of a function, for those that follow."""
+
+    loops: States = field(default_factory=dict)  # what their turns do with variables
+    looks: TaughtOfLooks = field(default_factory=TaughtOfLooks)
+
+
+@dataclass(frozen=True)
 class Run:
     """One traced run of a function."""
 
@@ -99,6 +111,7 @@ class Run:
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
     grad_enabled: bool | None  # while it ran; None where the function does not ask
+    supersedes: bool = False  # the version that stood for the call but for a look
 
     @property
     def serves(self) -> bool:
@@ -149,7 +162,7 @@ def run_traced(
     one_by_one: Collection[Any] = (),
     samples: bool = False,
     choices: Choices | None = None,
-    states: States | None = None,
+    taught: Taught | None = None,
     followed: Followed | None = None,
     taped: bool = True,
     joins: bool = False,
@@ -163,9 +176,9 @@ def run_traced(
     traced arguments as they were given, where some are Tensors: the run's tape goes on from those
     whose history counts. `one_by_one` are the `vmap`s in it that run for one example after the
     other. With `samples` the arguments' values stand for others, so that nothing may depend on
-    them; `choices` may take the outcome of each look. `states` are what is known of loops, and get
-    what is learned. With `joins` arms of looks may meet. Operations are recorded, with `as_caller`
-    where the caller's are.
+    them; `choices` may take the outcome of each look. `taught` is what other runs have taught, and
+    gets what this one does. With `joins` arms of looks may meet. Operations are recorded, with
+    `as_caller` where the caller's are.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -174,15 +187,16 @@ def run_traced(
     followed = followed or Followed()
     trace = Trace(code_of(function), target == "jax", followed.tree, followed.holders, world)
     world.trace, world.numbers.known, world.counters = trace, followed.numbers, counters
+    taught = taught or Taught()
     if joins:
-        world.joins = Joins(world, trace, target)
+        world.joins = Joins(world, trace, taught.looks)
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
     tapes = bool(arguments.require_grad)
     if followed.tree is not None and choices is None:
         world.watch_turns(UnseenTurns(world, trace, target))
     else:
-        world.watch_loops(Loops(world, trace, target, states))
+        world.watch_loops(Loops(world, trace, target, taught.loops))
         world.loops.taped = taped or samples
         world.loops.differentiated = bool(wanted) or (bool(given) and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
@@ -334,6 +348,8 @@ def _made_again_for(error: Exception, world: World, of_histories: bool) -> BaseE
     if world.in_other_form:
         return AsGiven()
     if give_up(world.lengths) or gives_up(world.loops):
+        return Learned()
+    if isinstance(error, _OF_OTHER_TYPES) and world.joins is not None and world.joins.gives_up():
         return Learned()
     if isinstance(error, GradientError):  # of what is no part of a run in the caller's mode,
         if world.mode_is_own:

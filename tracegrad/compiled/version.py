@@ -28,7 +28,7 @@ from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
 from tracegrad.compiled.sampled_ways import Ways
-from tracegrad.compiled.traced_run import Followed, Run, run_traced
+from tracegrad.compiled.traced_run import Followed, Run, Taught, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -65,10 +65,11 @@ from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
+from tracegrad.world.joined_numbers import mixing_numbers
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
-from tracegrad.world.loops.widened_states import Learned, States
+from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.number_inputs import Count, is_number_read, own
 
 APART = frozenset({"vmap"})
@@ -466,14 +467,14 @@ def traced_run(
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     ways: Ways | None = None,
-    states: States | None = None,
+    taught: Taught | None = None,
     purpose: Purpose = Purpose.ANSWER,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     On samples `ways` are those that runs have taken, and the one that this run takes.
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
-    So it is where it teaches something of the `states` of loops.
+    So it is where it teaches something: that is added to `taught`.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -486,7 +487,7 @@ def traced_run(
     run = partial(
         run_traced,
         *(function, call, arguments, parameters, target, runs, histories),
-        *(counters, renewed, one_by_one, ways is not None, choices, states),
+        *(counters, renewed, one_by_one, ways is not None, choices, taught),
         joins=transform.kind not in APART and ways is None,
         purpose=purpose,
     )
@@ -514,7 +515,7 @@ def traced_run(
                 continue
             else:
                 tries_again(target)
-                return made
+                return replace(made, supersedes=told is not None and not told.loop)
 
 
 def made_of_numpy(holder: Any, world: World) -> bool:
@@ -601,6 +602,8 @@ def make_version(
     else:
         end = end_of(function, transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
+    if joints := mixing_numbers(tree):
+        raise Unjoined(joints, "numbers of Python become NumPy's, beside other dtypes")
     replaces = known if continues else None
     if replaces is not None:
         run.world.absorb(replaces.world)
@@ -675,8 +678,8 @@ def make_version(
             *(bounds_of_constants(forward) if target == "jax" else ()),
         ),
         times=times,
-        growth=known.growth if known is not None else Growth(),
-        replaces=replaces,
+        growth=Growth() if known is None or run.supersedes else known.growth,
+        replaces=known if run.supersedes else replaces,
         ordered=_fewest_axes(run.trace.ordered, replaces.ordered if replaces else 0),
         in_order=in_order,
         any_order=any_order,

@@ -757,6 +757,8 @@ def _condition(block: Block) -> Value | None:
     last = block.nodes[-1]
     if len(block.nodes) > 1 or not isinstance(last, Branch) or not last.complete:
         return None
+    if last.operand.type != BOOL:
+        return None  # a number that is not 0
     straight = all(isinstance(b.nodes[-1], Again) for b in last.blocks)
     return last.operand if straight and last.outcomes == (True, False) else None
 

@@ -28,10 +28,14 @@ _OF_CELLS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 
 
 class Meeting(NamedTuple):
-    """Where the ways on from a look meet, and the variables that they change and others read."""
+    """Where the ways on from a look meet, and the variables that they change and others read.
+
+    Those in `computed` get more than constants.
+    """
 
     target: int
     slots: tuple[int, ...]
+    computed: frozenset[int]
 
 
 @lru_cache(maxsize=256)
@@ -136,17 +140,20 @@ def _of_region(
     region: set[int],
     target: int,
 ) -> Meeting | None:
-    slots = set()
+    slots, computed = set(), set()
     for i in region:
         name = instructions[i].name
         if handlers[i] is not None or name in _OF_CELLS:
             return None
         if back.get(i, target) != target or name == "FOR_ITER":
             return None
+        before = instructions[i - 1].parts[-1][0] if i else ""
         for part, slot in instructions[i].parts:
             if part in _STORES:
                 slots.add(slot)
+                computed.update({slot} if before != "LOAD_CONST" else ())
             elif "FAST" in part and not part.startswith("LOAD_FAST"):
                 slots.update(range(len(slot_names(code))))
+            before = part
     read = live(code)[target] if target != RETURN else frozenset[int]()
-    return Meeting(target, tuple(sorted(slots & read)))
+    return Meeting(target, tuple(sorted(slots & read)), frozenset(computed))

@@ -150,6 +150,8 @@ class Joint:
     state: Any  # what `tracegrad.world.joins` compares
     place: Any  # the look, by code and instruction
     origin: Origin
+    numbers: set[Value] = field(default_factory=set)
+    """The parameters that are numbers of Python on some arm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,15 +230,16 @@ class Tree:
     @property
     def loops(self) -> bool:
         """Whether there is a loop on some path."""
-        return any(limb.cycle is not None for limb in self._limbs)
+        return any(limb.cycle is not None for limb in self.limbs)
 
     @property
     def joined(self) -> bool:
         """Whether several arms meet somewhere."""
-        return any(limb.joint is not None and _several_meet(limb) for limb in self._limbs)
+        return any(limb.joint is not None and _several_meet(limb) for limb in self.limbs)
 
     @property
-    def _limbs(self) -> Iterator[Limb]:
+    def limbs(self) -> Iterator[Limb]:
+        """All of them, those of turns too."""
         limbs = [self.root]
         while limbs:
             limb = limbs.pop()

@@ -33,7 +33,7 @@ from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
 from tracegrad.compiled.sampled_ways import Ways
 from tracegrad.compiled.tape_node import NotRecorded, settle
-from tracegrad.compiled.traced_run import Run, code_of, not_executed
+from tracegrad.compiled.traced_run import Run, Taught, code_of, not_executed
 from tracegrad.compiled.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
 from tracegrad.differentiation.joins import Unjoined
@@ -86,7 +86,6 @@ from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, with_keys_of_jax
-from tracegrad.world.loops.widened_states import States
 from tracegrad.world.untraced_world import interpreted
 
 
@@ -519,7 +518,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
                 *(self._runs, histories, self._counters, self._renewed, self._single, ways),
-                *(self._states.setdefault((arguments.key, mode), {}), purpose),
+                *(self._taught.setdefault((arguments.key, mode), Taught()), purpose),
             )
 
     @property
@@ -737,7 +736,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
-        self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
+        self._taught: dict[Any, Taught] = {}  # by runs, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._lists, self._counted = set(), False
         self._generation += 1

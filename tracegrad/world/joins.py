@@ -4,44 +4,67 @@ A look at a value whose ways on meet again (`tracegrad.machine.post_dominators`)
 the frame comes there, or returns, where all ways on do. Where nothing but local variables was
 changed meanwhile, these become parameters: the Tensors that variables hold which some arm may
 change, or that are returned. So do the arrays that turns of a loop write to, which stay the same
-objects. All else that these variables hold is to be the same on every arm. So what is recorded
-behind stands for all arms that come there in this state.
+objects, and numbers of Python in which arms have differed (`joined_numbers.py`). All else that
+these variables hold is to be the same on every arm. So what is recorded behind stands for all arms
+that come there in this state.
 
 An arm that comes in another state goes on by itself, as one does that returns.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import is_
 from types import CodeType, GeneratorType
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import numpy as np
 
-from codegen.ir import Call, Check, Origin, Trait, Value, dims_of
+from codegen.ir import Call, Check, Constant, Origin, Trait, Value, dims_of
 from tracegrad.machine.frames import Elsewhere
+from tracegrad.machine.liveness import only_tested
 from tracegrad.machine.post_dominators import RETURN, Meeting, meetings, returns
 from tracegrad.machine.translation import program_of
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.views import is_linked
-from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
+from tracegrad.world import joined_numbers
+from tracegrad.world.joined_numbers import Known, Look
 from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.resumption import at_jump
-from tracegrad.world.loops.widened_states import Learned
-
-APART: WeakKeyDictionary[CodeType, set[tuple[str, int]]] = WeakKeyDictionary()
-"""The looks whose arms stay apart, by the target and the instruction."""
+from tracegrad.world.loops.unseen_turns import FromAnew
+from tracegrad.world.loops.widened_states import WIDE, Learned, widened
 
 MOST_MET = 32
 """At so many places on one path arms meet: each nests what follows it once more."""
 
+MOST_AGAIN = 8
+"""So often a run is made again since the arms of one look differ in numbers."""
+
+ASKING = frozenset(map(id, (getattr, hasattr, type, isinstance, issubclass)))
+"""What asks of an object what type it is."""
+
+OF_BOTH = frozenset(name for name in dir(float) if not name.startswith("__"))
+"""The attributes that floats of Python and of NumPy have."""
+
+PLAIN = frozenset({int, float, complex, bool, str})
+
 CONSTANT = frozenset({int, float, complex, bool, str, bytes, type(None)})
+
+
+@dataclass
+class Taught:
+    """What runs have taught of the looks of a function."""
+
+    apart: set[Look] = field(default_factory=set)  # their arms stay apart
+    again: Counter[Look] = field(default_factory=Counter)  # how often a run was made again for one
+    numbers: Known = field(default_factory=dict)  # in which numbers their arms differ
 
 
 class Weakly(ref[Any]):
@@ -91,6 +114,8 @@ class State:
     places: list[tuple[int, Any]] = field(default_factory=list)  # with what each holds
     known: list[Hashable] = field(default_factory=list)
     written: set[int] = field(default_factory=set)  # ids of Tensors that turns write to
+    numbers: dict[int, int] = field(default_factory=dict)
+    """By variable, which of the Tensors stand for numbers of Python."""
 
 
 class Arrivals(dict[CodeType, Any]):
@@ -135,13 +160,15 @@ def _meetings(code: CodeType) -> dict[int, Meeting]:
 class Joins:
     """Where the arms of looks meet in one run."""
 
-    def __init__(self, world: Any, trace: Any, target: str) -> None:
+    def __init__(self, world: Any, trace: Any, taught: Taught) -> None:
         self.world = world
-        self.target = target
+        self.apart, self.numbers, self.again = taught.apart, taught.numbers, taught.again
         self.trace = trace
         self.watched: list[Watched] = []  # the last is the innermost
         self.looking: tuple[Any, int, Meeting, Value] | None = None
         self.met: list[Met] = []
+        self.joints: list[Joint] = []
+        self.wide: dict[Value, Joint] = {}  # parameters that are floats of Python on some arm
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
         self.memory: set[Value] = set()  # parameters that are arrays, and no numbers
@@ -163,7 +190,7 @@ class Joins:
         if jump is None:
             return
         meeting = _meetings(frame.code).get(jump)
-        if meeting is None or (self.target, jump) in APART.get(frame.code, ()):
+        if meeting is None or (frame.code, jump) in self.apart:
             return
         if self.world.loops is not None and self.world.loops.begins_unseen(frame):
             return
@@ -202,7 +229,10 @@ class Joins:
         """A look was recorded."""
         looking, self.looking = self.looking, None
         self.around.setdefault(check.operand, {w.look.operand for w in self.watched})
-        if looking is None or check.look != "bool" or looking[3] is not check.operand:
+        if check.look != "bool":
+            self._look_at_number(check.operand)
+            return
+        if looking is None or looking[3] is not check.operand:
             return
         frame, jump, meeting, _ = looking
         builder = self.trace.builder
@@ -307,7 +337,12 @@ class Joins:
         """Has the arm of a look meet the others; whether those of looks around may."""
         known = watched.limb and watched.limb.joint
         state = self._state(watched) if self._is_undisturbed(watched) else None
-        if state is None or (known and known.state != state.known):
+        if state is not None and self._learn(watched, state):
+            state = self._state(watched)
+        if state is not None and known and known.state != state.known:
+            self._begin_anew(watched, known, state)
+            state = None
+        if state is None:
             if known:
                 self.watched.clear()  # others go on behind it, this one does not
             return not known
@@ -320,6 +355,9 @@ class Joins:
             place = watched.frame.code, watched.index
             joint = Joint(made, state.known, place, watched.look.origin.named(None))
             self.first[joint] = watched
+        joint.numbers.update(joint.parameters[i] for i in state.numbers.values())
+        self.wide.update((p, joint) for p in joint.numbers if p.type == WIDE)
+        self.joints.append(joint)
         arguments = tuple([x._traced[1] for x in state.tensors])
         recorded = trace.builder.nodes[watched.begun :]
         trace.shown.update(
@@ -422,6 +460,7 @@ class Joins:
             state.known.append(form)
             state.written.add(id(x))
         for slot, x in held:
+            x = self._as_parameter(x, state, watched, slot)
             form = self._form(x, state, _name(watched.frame, slot))
             if form is None:
                 return None
@@ -433,6 +472,94 @@ class Joins:
         if self.world.loops.written or self._others_have(arrays, watched):
             return None  # the next turn may write to what an arm has handed on
         return state
+
+    def _as_parameter(self, x: Any, state: State, watched: Watched, slot: int) -> Any:
+        """A number of Python, where arms have differed in it, as a parameter gets it."""
+        if _is_of_turns(watched, slot):
+            return x
+        if self.world.numbers.found(x) is not None:
+            return self.world.numbers.lifted(self.world, x)
+        seen = self.numbers.get((watched.frame.code, watched.index), {}).get(slot)
+        type_ = None if seen is None else seen.parameter
+        if type_ is None or not joined_numbers.takes(type_, x):
+            return x
+        value = self.trace.number(x, type_, Origin(_name(watched.frame, slot), True))
+        tensor = wrap(widened(type_, x), (self.trace, value))
+        self.world.stands_for(tensor, tensor._array)
+        state.numbers[slot] = len(state.tensors)
+        return tensor
+
+    def _learn(self, watched: Watched, state: State) -> bool:
+        """Takes in what an arm hands on; whether numbers in it are parameters since."""
+        code = watched.frame.code
+        known = self.numbers.setdefault((code, watched.index), {})
+        computed = watched.meeting.computed
+        of_turns = [slot for slot, _ in state.places if _is_of_turns(watched, slot)]
+        done = {*state.numbers, *of_turns}
+        return joined_numbers.learn(known, state.known, only_tested(code), computed, done)
+
+    def _begin_anew(self, watched: Watched, joint: Joint, state: State) -> None:
+        """Where an arm differs from known ones in numbers alone, the run is made again.
+
+        No known path is followed then, so that these are parameters on all.
+        """
+        look = watched.frame.code, watched.index
+        if joined_numbers.differ_in_numbers(self.numbers[look], joint.state, state.known):
+            self._make_again(look)
+
+    def _make_again(self, look: Look) -> None:
+        loops = self.world.loops
+        self.again[look] += 1
+        if self.world.effects or (loops is not None and loops.fixed):
+            return
+        if self.again[look] <= MOST_AGAIN:
+            raise FromAnew
+
+    def _look_at_number(self, value: Value) -> None:
+        """Python looks at what a value is: numbers that decide so much stay Python's."""
+        for joint in self.joints:
+            if value in joint.numbers:
+                joined_numbers.never(self.numbers[joint.place])
+                self._make_again(joint.place)
+
+    def sees(self, operation: Any, operands: Sequence[Any]) -> None:
+        """An operation of C may ask a number what only NumPy's, or Python's, have."""
+        x, *asked = operands or (None,)
+        if type(x) is not Tensor or x._traced is None or id(operation) not in ASKING:
+            return
+        if operation is isinstance and set(kinds_in(asked[0])) <= PLAIN:
+            return
+        if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
+            return
+        looks = self._looks_of(x._traced[1])
+        for look in looks:
+            joined_numbers.never(self.numbers[look])
+        for look in looks:
+            self._make_again(look)
+            self.trace.read("what type a number has")
+
+    def _looks_of(self, value: Value) -> set[Look]:
+        """The looks whose arms decide whether a number is a float of Python's."""
+        found, waiting = set(), [value]
+        while waiting:
+            value = waiting.pop()
+            if value in self.wide:
+                found.add(self.wide[value].place)
+                continue
+            node = self.trace.builder.producer.get(value)
+            if value.type.weak or isinstance(node, Constant):
+                continue
+            if not isinstance(node, Call) or value.type != WIDE:
+                return set()  # it is NumPy's, or an array's, on all ways
+            waiting += node.operands
+        return found
+
+    def gives_up(self) -> bool:
+        """Whether a run that raised, maybe at what stands for a number, is made again without."""
+        looks = {joint.place for joint in self.joints if joint.numbers}
+        for look in looks:
+            joined_numbers.never(self.numbers[look])
+        return bool(looks) and not self.world.effects
 
     def _others_have(self, arrays: Sequence[Tensor], watched: Watched) -> bool:
         """Whether variables that arms do not hand on have one of these arrays, too."""
@@ -518,19 +645,22 @@ class Joins:
             self.part("a loop behind arms that meet")
 
     def keep_apart(self, label: object) -> bool:
-        """From here on the arms that meet at a joint stay apart; without one all of this run.
+        """From here on arms that meet at a joint (or several) stay apart; without one all of them.
 
-        Whether some of them did not until now.
+        Whether some of them did not until now. Where they hand on numbers, first those that differ
+        in these do.
         """
-        places = (
-            [label.place] if isinstance(label, Joint) else [(m.code, m.index) for m in self.met]
-        )
-        new = False
-        for code, index in places:
-            apart = APART.setdefault(code, set())
-            new |= (self.target, index) not in apart
-            apart.add((self.target, index))
-        return new
+        joints = label if isinstance(label, tuple) else (label,)
+        numbers = [x for x in joints if isinstance(x, Joint) and x.numbers]
+        for joint in numbers:
+            joined_numbers.never(self.numbers.setdefault(joint.place, {}))
+            joint.numbers.clear()
+        if numbers:
+            return True
+        met = {(m.code, m.index) for m in self.met}
+        new = ({label.place} if isinstance(label, Joint) else met) - self.apart
+        self.apart |= new
+        return bool(new)
 
     def part(self, why: str) -> None:
         """The run is made again, in which these arms stay apart."""
@@ -542,6 +672,12 @@ class Joins:
         raise Learned
 
 
+def _is_of_turns(watched: Watched, slot: int) -> bool:
+    """Whether the loop in a turn of which an arm stands tells what a variable is in all turns."""
+    turn = watched.turn
+    return turn is not None and turn.frame is watched.frame and (slot,) in turn.before
+
+
 def _name(frame: Any, slot: int) -> str | None:
     """The variable of a slot, or that in which a value of the stack will be."""
     if slot >= 0:
@@ -551,6 +687,11 @@ def _name(frame: Any, slot: int) -> str | None:
         frame, following = frame.back, frame.back.index + 1 if frame.back else 0
     name, arg = frame.program.instructions[following].parts[0] if frame else ("", 0)
     return frame.program.slots[arg] if name == "STORE_FAST" else None
+
+
+def kinds_in(x: Any) -> tuple[Any, ...]:
+    """The classes that `isinstance` is given."""
+    return x if type(x) is tuple else (x,)
 
 
 def _depth(frame: Any) -> int:

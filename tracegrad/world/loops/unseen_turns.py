@@ -8,19 +8,23 @@ loop may be closed in it. Of a loop that is not closed then, that is known (`UNC
 from __future__ import annotations
 
 from collections import Counter
-from types import CodeType
 from typing import Any
 
 from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.world.loops.loop_heads import MOST_TRIED, SUSPENDED, UNCLOSED
+from tracegrad.world.loops.widened_states import Learned
 
 
-class FromAnew(BaseException):
-    """A run is made again by itself: it went through turns of this loop, of which no path knows."""
+class FromAnew(Learned):
+    """A run is made again by itself, and follows no path that is known.
 
-    def __init__(self, code: CodeType, target: int) -> None:
-        self.loop = code, target
+    It went through turns of a loop of which no path knows, or its arms differ in numbers.
+    """
+
+    def __init__(self, *loop: Any) -> None:
+        super().__init__()
+        self.loop = loop  # by code and instruction, if there is one
 
 
 class UnseenTurns:
@@ -46,6 +50,8 @@ class UnseenTurns:
 
 def learn(told: FromAnew, loops: Any) -> None:
     """The run was made again: a loop that was not closed in it is not tried any more."""
+    if not told.loop:
+        return
     code, target = told.loop
     if all((head.frame.code, head.target) != told.loop for head in loops.closed):
         loops.unclosed.setdefault(code, set()).add(target)
