@@ -176,6 +176,43 @@ def twelve_ifs(np, x):
     return s * s
 
 
+def ifs_from_zero(np, x):
+    s = 0.0
+    if x[0] > 0:
+        s = s + np.sin(x[0])
+    if x[1] > 0:
+        s = s + x[1] * x[0]
+    if x[2] > 0:
+        s = s + np.cos(x[2])
+    if x[3] > 0:
+        s = s + np.exp(x[3] * 0.1)
+    if x[4] > 0:
+        s = s - x[4]
+    if x[5] > 0:
+        s = s + np.cos(x[5])
+    if x[6] > 0:
+        s = s + x[6] ** 2
+    if x[7] > 0:
+        s = s * 1.1
+    return s * np.sum(x)
+
+
+def price(np, x):
+    rate = 0.01 if x[0] > 0 else 0.02
+    side = 1.0 if x[1] > 0 else -1.0
+    fee = 0.0
+    if x[2] > 0.5:
+        fee = 1.5
+    elif x[2] > 0:
+        fee = 0.5
+    years = 2 if x[3] > 0 else 1
+    y = side * np.sum(x) * np.exp(-rate * years) - fee
+    bonus = 0.0
+    if y > 0:
+        bonus = 0.1 * y
+    return y + bonus * x[5]
+
+
 def lists(np, rows):
     total = 0.0
     for row in rows:
@@ -240,7 +277,7 @@ def inputs_of(name: str) -> Iterator[tuple[Any, ...]]:
             yield float(random.normal()), random.normal(size=100), random.uniform(size=100)
         elif name == "signs":
             yield (random.normal(size=64),)
-        elif name == "twelve_ifs":
+        elif name in ("twelve_ifs", "ifs_from_zero", "price"):
             yield (random.normal(size=12),)
         elif name == "lists":
             yield ([random.normal(size=3) for _ in range(1 + i % 40)],)
@@ -252,7 +289,8 @@ def inputs_of(name: str) -> Iterator[tuple[Any, ...]]:
 
 PROGRAMS = [
     *(newton, fixed_point, adaptive, cart_pole, ray_marching, conjugate_gradients, line_search),
-    *(metropolis, signs, twelve_ifs, lists, sequences, best_seen, found_late),
+    *(metropolis, signs, twelve_ifs, ifs_from_zero, price, lists, sequences, best_seen),
+    found_late,
 ]
 
 

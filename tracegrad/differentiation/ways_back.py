@@ -671,7 +671,9 @@ class Met:
             if isinstance(number, Told):
                 told[value] = number
             known = [flow.places.get(value) for flow in having]
-            if all(known):
+            if any(known) and not any(p and (p.known or p.mixed) for p in known):
+                places[value], maybe[value] = Places(known=False), {}  # what comes next is added
+            elif all(known):
                 places[value], maybe[value] = self._places(value, having)
             elif any(known):
                 places[value], maybe[value] = Places(mixed=True), {}
