@@ -65,7 +65,7 @@ from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
-from tracegrad.world.joined_numbers import mixing_numbers
+from tracegrad.world.joined_numbers import mixing_numbers, returned_numbers
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
@@ -602,8 +602,9 @@ def make_version(
     else:
         end = end_of(function, transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
-    if joints := mixing_numbers(tree):
-        raise Unjoined(joints, "numbers of Python become NumPy's, beside other dtypes")
+    joints = mixing_numbers(tree) or (not wanted and returned_numbers(tree))
+    if joints:
+        raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:
         run.world.absorb(replaces.world)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeAlias
 
-from codegen.types import ArrayType, weak
+from codegen.types import LIST, ArrayType, weak
 from tracegrad.tracing.path_tree import Joint, Tree
 from tracegrad.world.loops.widened_states import WIDE, is_in_float64
 
@@ -113,6 +113,29 @@ def mixing_numbers(tree: Tree) -> tuple[Joint, ...]:
     found = tuple([x for x in joints if any(p.type == WIDE for p in x.numbers)])
     nodes = [node for limb in tree.limbs for node in limb.nodes] if found else ()
     return () if is_in_float64(nodes) else found
+
+
+def returned_numbers(tree: Tree) -> tuple[Joint, ...]:
+    """Where arms meet with floats of Python that may be returned, or stored, as NumPy's."""
+    found = {p: x.joint for x in tree.limbs if x.joint for p in x.joint.numbers if p.type == WIDE}
+    limbs, size = [*tree.limbs], 0 if found else -1
+    while size >= 0 and size < len(found):
+        size = len(found)
+        for limb in limbs:
+            for node in limb.nodes:
+                of = [found.get(v) for v in node.operands if not v.type.weak]
+                some = next((joint for joint in of if joint), None)
+                kept = [v for v in node.results if v.type == LIST or (v.type == WIDE and all(of))]
+                found.update((v, some) for v in kept if some)
+            ended = limb.meets or limb.again
+            moves = [(ended[0].parameters, ended[1])] if ended else []
+            if limb.cycle is not None:
+                moves.append((limb.cycle.parameters, limb.cycle.arguments))
+            for parameters, arguments in moves:
+                pairs = zip(parameters, arguments, strict=False)
+                found.update((p, found[v]) for p, v in pairs if v in found)
+    outputs = [v for end in tree.ends for v in end.outputs]
+    return tuple({found[v]: None for v in outputs if v in found})
 
 
 def never(known: Variables) -> None:
