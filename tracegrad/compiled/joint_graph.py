@@ -103,8 +103,12 @@ def joint_graph(
     arguments: Arguments,
     wanted: Sequence[Leaf],
     target: str,
+    outside: Sequence[Value] = (),
 ) -> tuple[Graph, tuple[Returned, ...], bool]:
-    """The graph with derivatives; how what it returns is made into what the call returns."""
+    """The graph with derivatives; how what it returns is made into what the call returns.
+
+    `outside` are the Tensors from outside whose gradients a node of a tape has.
+    """
     targets = [paths.inputs[at] for at in arguments.numbers_of(wanted)]
     all_ends = list(paths.ends)
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
@@ -137,7 +141,7 @@ def joint_graph(
         pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
         frame = replace(frame, alike=tuple(pairs))
     graph = face.replace(frame=frame).with_block(block)
-    recorded = targets if transform.kind == "vjp" else _requiring(paths, arguments)
+    recorded = _recorded(paths, transform, arguments, targets, outside)
     if paths.loops:
         graph = _verified(graph)
         if transform.of_number:
@@ -147,7 +151,7 @@ def joint_graph(
         graph = _joined(graph)
         if transform.of_number:
             graph = _joined(joined_gradients(graph, targets), graph)
-    if recorded and (paths.loops or paths.joined) and not transform.gives_derivatives:
+    if recorded and (paths.loops or paths.joined):
         backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
     if transform.takes_tangents:
         tangents = _tangents(paths, arguments, wanted)
@@ -249,10 +253,19 @@ def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, type]]) -> Graph:
     return graph.with_block(at_ends(graph.block, changed))
 
 
-def _requiring(paths: Paths, arguments: Arguments) -> list[Value]:
-    """The inputs that are Tensors with history."""
-    pairs = zip(paths.inputs, arguments.require_grad, strict=False)
-    return [value for value, needed in pairs if needed]
+def _recorded(
+    paths: Paths,
+    transform: Transform,
+    arguments: Arguments,
+    targets: Sequence[Value],
+    outside: Sequence[Value],
+) -> list[Value]:
+    """The inputs whose gradients a call may be asked for that is one node of a tape."""
+    if transform.gives_derivatives:
+        return []
+    required = zip(paths.inputs, arguments.require_grad, strict=False)
+    given = targets if transform.kind == "vjp" else [value for value, needed in required if needed]
+    return [*given, *outside]
 
 
 def _donated(

@@ -29,10 +29,11 @@ from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
 from tracegrad.compiled.handed_out import handed_out
 from tracegrad.compiled.joint_graph import Returned
-from tracegrad.compiled.traced_run import Run
+from tracegrad.compiled.traced_run import Run, wanted_of
 from tracegrad.compiled.version import Version
 from tracegrad.compiled.ways_of_nodes import Generators, Way
 from tracegrad.differentiation.backwards_apart import backwards_apart
+from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import reached
 from tracegrad.errors import FiniteError
 from tracegrad.execution.graph_interpreter import has_looks
@@ -40,7 +41,6 @@ from tracegrad.execution.pipeline import compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
-from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import kept
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record, slim
 from tracegrad.tape.write_checks import damaged
@@ -500,16 +500,13 @@ class NotRecorded(Exception):
     """A version that cannot be one node of a tape."""
 
 
+class NeedsAnother(NotRecorded):
+    """A version to which other Tensors from outside require grad than when it was made."""
+
+
 def tensors_in(inputs: Sequence[Any]) -> tuple[bool | None, ...]:
     """Which of the arguments' leaves are Tensors, and of these which require grad."""
     return tuple([x.requires_grad if isinstance(x, Tensor) else None for x in inputs])
-
-
-def wanted_of(inputs: Sequence[Any]) -> tuple[bool, ...]:
-    """Of which inputs a call records what it does."""
-    if not STATE.grad_enabled:
-        return (False,) * len(inputs)
-    return tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
 
 
 def call_recorded(
@@ -528,6 +525,8 @@ def call_recorded(
     if version.assumed is not None and not version.assumed.stand(inputs):
         raise NotRecorded
     arrays = [bare(x) for x in inputs]
+    if wanted in version.refused:
+        raise _unlike(version, wanted)
     known = version.recorded.setdefault(wanted, [])
     for candidate in known:
         if candidate.holds(arrays):
@@ -546,9 +545,21 @@ def call_recorded(
             made = Recorded(version, wanted, arrays)
         except (CodegenError, RecursionError) as error:
             raise NotRecorded from error
+        except Unrollable as error:
+            version.refused.add(wanted)
+            raise _unlike(version, wanted) from error
     known.append(made)
     kept.append(made)
     return made.call(arguments, arrays, inputs)
+
+
+def _unlike(version: Version, wanted: tuple[bool, ...]) -> Exception:
+    """What tells that loops or arms of a version have no backward to these inputs.
+
+    Where another is made, it is with them in mind.
+    """
+    outside = wanted[len(wanted) - len(version.captured) :]
+    return NotRecorded() if version.required == outside else NeedsAnother()
 
 
 def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:

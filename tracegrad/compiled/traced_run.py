@@ -142,6 +142,25 @@ class Run:
         self.trace.generators.give_back()
 
 
+def wanted_of(inputs: Sequence[Any]) -> tuple[bool, ...]:
+    """Of which inputs a call records what it does."""
+    if not STATE.grad_enabled:
+        return (False,) * len(inputs)
+    return tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+
+
+def required_of(holders: Sequence[Any], kind: str, arguments: Arguments) -> list[bool]:
+    """Which of what is captured calls have gradients of that are one node of a tape."""
+    recorded = bool(arguments.require_grad) or kind == "vjp"
+    return [recorded and wanted for wanted in wanted_of(holders)]
+
+
+def lie_in_order(arguments: Arguments, axes: int, holders: Sequence[Any] = ()) -> bool:
+    """Whether all arrays of so many axes or more are in C order."""
+    arrays = [*[leaf.value for leaf in arguments.leaves if leaf.traced], *holders]
+    return all([in_c_order(getattr(x, "_array", x), axes) for x in arrays])
+
+
 def _with_plain_slices(x: Any) -> Any:
     """What a function returns; a slice, of which C reads the numbers, has Python's own."""
     if all(type(leaf) is not slice for leaf in flatten(x)[0]):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,14 @@ from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require
 from tracegrad.compiled.profiled_program import profiled
 from tracegrad.compiled.program_header import empty_graph, takes_leaves
 from tracegrad.compiled.sampled_ways import Ways
-from tracegrad.compiled.traced_run import Followed, Run, Taught, run_traced
+from tracegrad.compiled.traced_run import (
+    Followed,
+    Run,
+    Taught,
+    lie_in_order,
+    required_of,
+    run_traced,
+)
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -103,8 +111,8 @@ class Version:
     looked_at: Mapping[str, str] = field(default_factory=dict)
     """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
-    not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
+    not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     assumed: Assumed | None = None  # of histories, where these matter
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     in_order: bool = False  # so are matrices, for the program: other arrays are made like these
@@ -115,6 +123,8 @@ class Version:
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
     listed: tuple[Place, ...] = ()  # arguments, lists of arrays, that its loops read by number
+    required: tuple[bool, ...] = ()  # whether what is captured required grad when it was made
+    refused: set[tuple[bool, ...]] = field(default_factory=set)  # inputs that have no backward
 
     @property
     def target(self) -> str:
@@ -226,6 +236,7 @@ class Version:
             reasons=(),
             hits=0,
             recorded={},
+            refused=set(),
             of_graph=True,
         )
 
@@ -613,8 +624,10 @@ def make_version(
     forward = face.with_block(blocks(tree, lambda _, outputs, __: Block((), outputs)))
     with timed(times, "differentiate"):
         paths = Paths.of_tree(tree)
+        of = paths, face, transform, arguments, wanted, target
+        required = required_of(holders, transform.kind, arguments)
         try:
-            joint, results, built = joint_graph(paths, face, transform, arguments, wanted, target)
+            joint, results, built = joint_graph(*of, [*compress(tree.captured, required)])
         except LostGradientError as error:  # by some arm, or turn; whether by one that is taken
             if tree.joined:
                 raise Unjoined(None, str(error)) from error
@@ -687,6 +700,7 @@ def make_version(
         grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
         listed=listed,
+        required=tuple(required),
     )
 
 
@@ -712,12 +726,6 @@ def _placed(
         return program
     name = getattr(function, "__name__", "the function")
     return with_outputs_at(program, places_of([r.result for r in results], shardings, name))
-
-
-def lie_in_order(arguments: Arguments, axes: int, holders: Sequence[Any] = ()) -> bool:
-    """Whether all arrays of so many axes or more are in C order."""
-    arrays = [*[leaf.value for leaf in arguments.leaves if leaf.traced], *holders]
-    return all([in_c_order(getattr(x, "_array", x), axes) for x in arrays])
 
 
 def _fewest_axes(one: int, other: int) -> int:

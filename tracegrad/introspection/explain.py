@@ -14,7 +14,8 @@ from codegen.ir import Branch, Call, Check, Node
 from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.arguments.stacked_lists import length_text
-from tracegrad.compiled.version import Version, lie_in_order
+from tracegrad.compiled.traced_run import lie_in_order
+from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import Mode
 from tracegrad.introspection.drawing.labels import Words
 from tracegrad.runtime.thread_state import STATE

@@ -23,9 +23,8 @@ from tracegrad.compiled.tape_node import (
     call_recorded,
     settle,
     tensors_in,
-    wanted_of,
 )
-from tracegrad.compiled.traced_run import OF_HISTORIES, reads_names
+from tracegrad.compiled.traced_run import OF_HISTORIES, reads_names, wanted_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached

@@ -12,7 +12,7 @@ from typing import Any
 
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, stacked
-from tracegrad.compiled.tape_node import NotRecorded
+from tracegrad.compiled.tape_node import NeedsAnother, NotRecorded
 from tracegrad.compiled.version import Answer, Left, Version
 from tracegrad.config.compile_mode import Mode
 from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
@@ -51,6 +51,8 @@ class VersionLookup:
                 try:
                     result = version.call(form) if call is None else call(version)
                     return Answer(version, result)
+                except NeedsAnother:
+                    continue
                 except RAISED_BY_NUMPY as error:
                     if version.opaque or isinstance(error, TracegradError):
                         raise
