@@ -33,8 +33,9 @@ from tracegrad.compiled.traced_run import Run, wanted_of
 from tracegrad.compiled.version import Version
 from tracegrad.compiled.ways_of_nodes import Generators, Way
 from tracegrad.differentiation.backwards_apart import backwards_apart
+from tracegrad.differentiation.histories import with_histories
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.reverse_mode import reached
+from tracegrad.differentiation.reverse_mode import reached, sources
 from tracegrad.errors import FiniteError
 from tracegrad.execution.graph_interpreter import has_looks
 from tracegrad.execution.pipeline import compile_graph
@@ -102,19 +103,12 @@ class _Applied:
         self.ran.clear()
         self.ran.update(given)
         back = self.way.backward(given)
+        places = self.way.whole.places if back is None else back.places
         if back is None or any(isinstance(c, Tensor) for c in cts):
-            places = self.way.whole.places if back is None else back.places
             gradients = self._recorded(cts, given, operands, places)
             if not any(isinstance(c, Tensor) for c in cts):
                 gradients = [None if g is None else bare(g) for g in gradients]
-            back = self.way.whole if back is None else back
         else:
-            if not back.kept:  # only the backward of all outputs has its reads
-                back = self.way.whole
-                every = range(len(self.way.outputs))
-                zeros = [np.zeros(shape.shape, shape.dtype) for shape in _several(y)]
-                cts = [zeros[k] if cts[k] is None else cts[k] for k in every]
-                given = tuple(every)
             at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
             read = [_as_typed(at[v], v) for v in back.reads]
             gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
@@ -125,7 +119,7 @@ class _Applied:
                     for i, g in enumerate(gradients[: len(back.places)])
                 ]
         contributions: list[Any] = [None] * len(operands)
-        for i, gradient in zip(back.places, gradients, strict=True):
+        for i, gradient in zip(places, gradients, strict=True):
             contributions[i] = None if gradient is None else _held(gradient)
         return tuple(contributions)
 
@@ -142,8 +136,9 @@ class _Applied:
             inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
         outputs = self.way.replay(inputs, self.residuals, self.generators)
         wanted = [inputs[i] for i in places]
+        moving = [k for k in given if isinstance(outputs[k], Tensor) and outputs[k].requires_grad]
         found = engine.gradients(
-            [outputs[k] for k in given], [cts[k] for k in given], wanted, create_graph=True
+            [outputs[k] for k in moving], [cts[k] for k in moving], wanted, create_graph=True
         )
         return [found.get(engine.key_of(t)) for t in wanted]
 
@@ -268,7 +263,8 @@ class Recorded:
         depends = reached(path, self.targets)
         once = dict.fromkeys(given)
         outputs = tuple([v for v in once if v in depends and is_inexact(v.type.dtype)])
-        way = Way(path, path, self.version.mode.text, self.targets, given, outputs)
+        behind = sources(path, outputs).intersection(self.targets)
+        way = Way(path, path, self.version.mode.text, self.targets, behind, given, outputs)
         if outputs:
             way.keeps(way.whole.reads)
         return way
@@ -276,13 +272,17 @@ class Recorded:
     def _meeting(self, block: Block) -> Block:
         """The forward of paths whose arms meet, or with loops, once the ways back are known."""
         replayed = dce(self.forward.with_block(block))  # dead code may read what is not there
-        block = replayed.block
+        replayed, told = with_histories(replayed, self.targets)
         apart = backwards_apart(replayed, self.targets)
-        for i, (number, end) in enumerate(zip(self.numbers, ends(block), strict=True)):
+        for i, (number, end) in enumerate(zip(self.numbers, ends(replayed.block), strict=True)):
             cts = apart.cotangents[i]
-            target = self.version.mode.text
-            path = apart.forward, replayed
-            way = Way(*path, target, self.targets, end.outputs, tuple(cts), number=i)
+            way = Way(
+                *(apart.forward, replayed, self.version.mode.text, self.targets, told[i].behind),
+                returned=end.outputs,
+                outputs=tuple(cts),
+                number=i,
+                told=told[i].places,
+            )
             if cts:
                 way.enter_all(apart)
                 way.keeps(way.whole.reads)
@@ -325,9 +325,11 @@ class Recorded:
         end, made = found if len(self.ways) > 1 else (0, found)
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.returned)
-        tensors = [wrap(_held(x)) for x in made[:count]]
-        if way.outputs:
+        tensors = [wrap(_held(x)) for x in made[: way.count]]
+        constant = {output for output, place in way.told.items() if not made[place]}
+        if len(constant) < len(way.outputs):
             spent = {way.returned[i] for i in self.ends[end].let_go}.intersection(way.outputs)
+            spent |= constant  # no backward comes from them
             function = _Applied(
                 way,
                 dict(zip(way.residuals, made[count:], strict=True)),
@@ -339,8 +341,8 @@ class Recorded:
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
             way.keep(node, inputs, self.written)
-            for output, tensor in zip(way.returned, tensors, strict=True):
-                if output in way.outputs:
+            for output, tensor in zip(way.returned, tensors, strict=False):
+                if output in way.outputs and output not in constant:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
         return _done(returned, made, tensors, inputs, True)

@@ -58,11 +58,13 @@ class Way:
     replayed: Graph  # the same, without what is kept
     target: str
     targets: tuple[Value, ...]
-    returned: tuple[Value, ...]
-    outputs: tuple[Value, ...]  # those of them that have a gradient
+    behind: Set[Value]  # of these, on which outputs may depend
+    returned: tuple[Value, ...]  # the outputs, and what tells of them whether they require grad
+    outputs: tuple[Value, ...]  # those of them that may have a gradient
     residuals: tuple[Value, ...] = ()  # that the path makes
     read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
     number: int = 0  # of its return, in the order of the graph
+    told: Mapping[Value, int] = field(default_factory=dict)  # where it is told of an output
     backwards: dict[tuple[int, ...], Back | None] = field(default_factory=dict)
 
     def backward(self, given: tuple[int, ...]) -> Back | None:
@@ -70,9 +72,8 @@ class Way:
         if given not in self.backwards:
             outputs = [self.outputs[k] for k in given]
             straight = _is_straight(self.path)
-            self.backwards[given] = (
-                self._straight(outputs, given) if straight else self._of_some(outputs, given)
-            )
+            found = self._straight(outputs, given) if straight else self._of_some(outputs, given)
+            self.backwards[given] = found if found is not None and found.kept else None
         return self.backwards[given]
 
     def _straight(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back:
@@ -98,8 +99,7 @@ class Way:
         if not known.issuperset(read_in(backward)):
             return None
         absent = {alike.get(value, value) for value in apart.absent}
-        found = self._back(self._behind(backward), given, cts, self.targets, absent)
-        return found if found.kept else None
+        return self._back(self._behind(backward), given, cts, self.targets, absent)
 
     def _behind(self, backward: Block) -> Graph:
         """A backward, with the numbers and lengths that it has in common with the forward."""
@@ -155,6 +155,11 @@ class Way:
         calls = (node for node in walk(self.path.nodes) if isinstance(node, Call))
         return [call.results[0] for call in calls if call.op is drawn]
 
+    @property
+    def count(self) -> int:
+        """How many outputs the function has."""
+        return min(self.told.values(), default=len(self.returned))
+
     @cached_property
     def inner(self) -> frozenset[int]:
         """The outputs from which others are computed, of which a backward goes past them."""
@@ -179,9 +184,13 @@ class Way:
     def keep(self, node: Node, inputs: Sequence[Any], written: Sequence[int]) -> None:
         """Copies or watches what the node of a call keeps of arrays that have other owners.
 
+        Behind it stand the histories alone on which its outputs may depend.
+
         Into `written` inputs the call itself writes, which a replay reads as they were before.
         """
         values = [*node.values]
+        pairs = zip(self.path.inputs, node.parents, strict=True)
+        node.parents = tuple([parent if value in self.behind else None for value, parent in pairs])
         for i in written:
             if i not in self.read:
                 values[i] = np.copy(memory(inputs[i]))
