@@ -164,8 +164,9 @@ def how_to_install(library: str) -> str:
 
 def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
     """Warns at the user's line that called."""
-    ours, frame, level = __name__.partition(".")[0], sys._getframe(1), 2
-    while frame.f_back is not None and package_of(frame) == ours:
+    ours = __name__.partition(".")[0], "contextlib"  # which decorates functions of ours
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and package_of(frame) in ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -176,6 +176,8 @@ class _Finder:
         outputs = [v for end in returning for v in end.outputs]
         if any(v not in made and self.graph.constant(v) is None for v in outputs):
             return None
+        if any(map(self._is_nothing, outputs)):
+            return None  # a kernel gives arrays and numbers
         face = returning[0]
         results = tuple(
             Value(v.type, v.origin if v.origin.name else v.origin.named(_wish(face, i)))
@@ -187,6 +189,11 @@ class _Finder:
             return None
         nodes = (*block.nodes[:begin], call)
         return face.with_nodes(nodes, results)
+
+    def _is_nothing(self, value: Value) -> bool:
+        """Whether a value stands where there is none."""
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
     def _part(self, block: Block, begin: int) -> Block | None:
         """The block with its loop, and loops that follow it, in a kernel; the rest stays outside.

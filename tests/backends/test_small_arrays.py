@@ -370,11 +370,38 @@ def test_a_mistake_in_what_writes_kernels_leaves_numpy_source(monkeypatch):
     args = inputs()
     for backend in ("numba", "auto"):
         pipeline.forget()
+        run = first(kalman, backend=backend)
         with pytest.warns(
             NoKernelsWarning, match=r"kalman.* its kernels cannot be written \(Index"
-        ):
-            found = first(kalman, backend=backend)(*args)
+        ) as told:
+            found = run(*args)
+        assert {warning.filename for warning in told} == {__file__}
         assert_same_bits(found, first(kalman)(*args))
+
+
+def test_a_loop_beside_a_gradient_that_is_not_there_is_a_kernel():
+    """A backward gives None for what no cotangent flows to; no kernel gives that."""
+
+    def two(x, w):
+        a, b = x[0], x[0]
+        for t in range(len(x)):
+            a = np.tanh(w @ a + x[t])
+            b = b * 0.5
+        return a, b
+
+    def gradients(f, which):
+        x = tg.tensor(np.linspace(-1.0, 1.0, 27).reshape(9, 3), requires_grad=True)
+        w = tg.tensor(np.eye(3), requires_grad=True)
+        y = f(x, w)[which]
+        y.sum().backward()
+        return y, [None if v.grad is None else v.grad.numpy() for v in (x, w)]
+
+    made = tg.compile(two, backend="numba")
+    for which in (0, 1):
+        y, found = gradients(made, which)
+        assert_same_bits(found, gradients(two, which)[1])
+        back = y.grad_fn._node.attributes["function"].way.backwards[which,]
+        assert "@njit" in back.program.source.text
 
 
 def test_reads_beyond_an_array_raise(kernels):

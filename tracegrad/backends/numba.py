@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -35,7 +34,7 @@ from codegen.emit.numba import IMPORTS
 from codegen.emit.target import Kernel, Source
 from codegen.types import ArrayType
 from tracegrad.backends import kernel_cache, numba_functions
-from tracegrad.errors import NoKernelsWarning, how_to_install
+from tracegrad.errors import NoKernelsWarning, how_to_install, warn_caller
 from tracegrad.runtime.concurrency import OwnThread
 
 TO_READ = 0.1
@@ -64,7 +63,7 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
     kernels = {kernel.name: kernel for kernel in source.kernels}
     if source.no_kernels:
         text = f"{source.name} stays NumPy source: its kernels cannot be written"
-        warnings.warn(f"{text} ({source.no_kernels})", NoKernelsWarning, stacklevel=2)
+        warn_caller(f"{text} ({source.no_kernels})", NoKernelsWarning)
 
     def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         patient = source.target == "auto"
@@ -155,7 +154,7 @@ class Later:
         if lines > MOST_LINES:
             text = f"{self.kernel.name} stays NumPy source: its kernel has {lines} lines"
             reason = f"of more than {MOST_LINES} numba makes no machine code in reasonable time"
-            warnings.warn(f"{text} ({reason})", NoKernelsWarning, stacklevel=2)
+            warn_caller(f"{text} ({reason})", NoKernelsWarning)
             return
         if settings.at_once:
             self._compile()
@@ -206,7 +205,7 @@ def numba() -> Any:
         import numba
     except ImportError:
         text = f"NumPy source runs, for kernels need numba: {how_to_install('numba')}"
-        warnings.warn(text, NoKernelsWarning, stacklevel=2)
+        warn_caller(text, NoKernelsWarning)
         return None
     return numba
 
@@ -232,7 +231,7 @@ def compiled(kernel: Kernel) -> Callable[..., Any] | None:
     lines = str(failure).strip().splitlines()
     reason = next((line for line in lines if not line.startswith("Failed in")), "")
     text = f"{kernel.name} stays NumPy source: numba does not compile it ({reason})"
-    warnings.warn(text, NoKernelsWarning, stacklevel=2)
+    warn_caller(text, NoKernelsWarning)
     return None
 
 
