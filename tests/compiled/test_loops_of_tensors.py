@@ -364,3 +364,20 @@ def test_what_a_caller_writes_between_forward_and_backward_is_told():
         m.w.mul_(2.0)
     with pytest.raises(tg.errors.BackwardError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+def test_an_item_of_a_list_that_turns_read_is_returned_too():
+    def f(p):
+        items = [np.sin(p * k) for k in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)]
+        s = np.sum(p)
+        for item in items:
+            s = np.sin(s) * np.sum(item)
+        return s, items[3]
+
+    def gradient(g: Any) -> Any:
+        p = tg.tensor(np.linspace(0.1, 0.5, 3), requires_grad=True)
+        s, item = g(p)
+        (s * s + (item * item).sum()).backward()
+        return p.grad.numpy()
+
+    assert_same_bits(gradient(tg.compile(f)), gradient(f))

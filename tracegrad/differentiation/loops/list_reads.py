@@ -338,7 +338,8 @@ class Listing(GrowingLists):
             if value not in self.active:
                 continue
             if self._has_rows(ct, (k, k + 1)):
-                assert value not in found  # behind the list it is read from there
+                if value in found:
+                    raise Unrollable("an array of a list is read by others too")
                 origin, place = self._named(value, ct), Subscript((k,))
                 (found[value],) = self.reverse.builder.call(read, (ct,), origin, index=place)
             elif self._row_may_be_met(ct, Row(0, k, None)):
