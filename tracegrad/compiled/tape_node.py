@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -65,6 +66,7 @@ class _Applied:
     generators: Generators = ()
     ran: set[int] = field(default_factory=set)  # outputs from which a backward has come last
     spent: set[int] = field(default_factory=set)  # those whose part of the graph was let go
+    nodes: list[ref[Node]] = field(default_factory=list)  # the one whose rule it is
 
     def let_go(self) -> bool:
         """Lets go of what the last backward ran through; whether nothing is left to be run.
@@ -131,6 +133,7 @@ class _Applied:
         places: Sequence[int],
     ) -> list[Any]:
         inputs = [*operands]
+        self.way.compare_inputs(self.nodes[0](), inputs)
         for i in places:
             x = inputs[i]
             inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
@@ -266,7 +269,7 @@ class Recorded:
         behind = sources(path, outputs).intersection(self.targets)
         way = Way(path, path, self.version.mode.text, self.targets, behind, given, outputs)
         if outputs:
-            way.keeps(way.whole.reads)
+            way.keeps(way.whole)
         return way
 
     def _meeting(self, block: Block) -> Block:
@@ -285,7 +288,7 @@ class Recorded:
             )
             if cts:
                 way.enter_all(apart)
-                way.keeps(way.whole.reads)
+                way.keeps(way.whole)
             self.ways[number] = way
         return apart.forward.block
 
@@ -340,6 +343,7 @@ class Recorded:
             shapes = tuple(Shape(tensors[i]._array) for i in first)
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
+            function.nodes.append(ref(node))
             way.keep(node, inputs, self.written)
             for output, tensor in zip(way.returned, tensors, strict=False):
                 if output in way.outputs and output not in constant:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from codegen import ir
 from codegen.ir import Block, Call, Graph, Origin, Value, renamed, walk
+from codegen.passes.dce import dce
+from codegen.rewrite import at_ends
 from tracegrad.compiled.version import memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
 from tracegrad.differentiation.loops.residual_reads import read_in
@@ -28,8 +31,9 @@ from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.ops.python_lists import OF_LISTS, array_list, stacked
 from tracegrad.ops.random_draws import drawn, given_back
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.foreign_arrays import Foreign, kept, note
+from tracegrad.tape.foreign_arrays import Foreign, kept, memory_of, note
 from tracegrad.tape.tape import Node, next_stamp
+from tracegrad.tape.write_checks import is_changed
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import wrap
 from tracegrad.user_code.program_points import capture, label
@@ -45,6 +49,7 @@ class Back:
 
     program: Program
     reads: tuple[Value, ...]
+    numbers: frozenset[Value]  # those of which it reads more than lengths
     places: tuple[int, ...]  # the inputs of the path whose gradients it gives
     kept: bool  # whether calls keep what it reads
     told: tuple[int, ...] = ()  # gradients of which further results tell whether there are any
@@ -124,10 +129,11 @@ class Way:
         graph = graph.replace(name=f"{self.path.name}_backward", about="", frame=frame)
         program = compile_graph(graph, self.target, sound=True)
         places = tuple(map(self.path.inputs.index, targets))
+        numbers = frozenset(reads).intersection(read_in(graph.block))
         known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
-        known.update(set(self.path.inputs).difference(read_in(graph.block)))  # of these the lengths
+        known.update(set(self.path.inputs).difference(numbers))  # of these the lengths
         kept = len(given) == len(self.outputs) or known.issuperset(reads)
-        return Back(program, tuple(reads), places, kept, told)
+        return Back(program, tuple(reads), numbers, places, kept, told)
 
     def _is_list(self, value: Value) -> bool:
         """Whether a value of the forward is a list of arrays in its program."""
@@ -141,11 +147,11 @@ class Way:
         joint = self._behind(backward)
         self.backwards[every] = self._back(joint, every, cts, self.targets, apart.absent)
 
-    def keeps(self, reads: Sequence[Value]) -> None:
+    def keeps(self, back: Back) -> None:
         """Has calls keep what the way back reads, and what was drawn: no replay draws it again."""
-        made = [v for v in reads if v not in self.path.inputs]
+        made = [v for v in back.reads if v not in self.path.inputs]
         self.residuals = tuple(dict.fromkeys([*made, *self._drawn]))
-        self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in reads)
+        self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in back.numbers)
 
     @property
     def _drawn(self) -> list[Value]:
@@ -181,6 +187,20 @@ class Way:
         assert back is not None
         return back
 
+    @cached_property
+    def run_again(self) -> frozenset[int]:
+        """The inputs, by place, of which a replay computes what the way back reads."""
+        numbers = count()
+
+        def change(end: Block) -> Block:
+            kept = self.residuals if straight or next(numbers) == self.number else ()
+            return replace(end, outputs=kept, returns=None, names=())
+
+        straight = _is_straight(self.path)
+        block = dce(self.path.with_block(at_ends(self.path.block, change))).block
+        read = set(read_in(block))
+        return frozenset(i for i, v in enumerate(self.path.inputs) if v in read)
+
     def keep(self, node: Node, inputs: Sequence[Any], written: Sequence[int]) -> None:
         """Copies or watches what the node of a call keeps of arrays that have other owners.
 
@@ -194,7 +214,7 @@ class Way:
         for i in written:
             if i not in self.read:
                 values[i] = np.copy(memory(inputs[i]))
-        for i in self.read:
+        for i in self.read | self.run_again:
             if type(values[i]) is Foreign:
                 note((values[i],))
                 node.stamp = next_stamp()  # later than the note
@@ -230,20 +250,21 @@ class Way:
             end, values = run_through(self.replayed, inputs, recorded)
         if end.outputs != self.returned:
             self._refuse_changed()
-        self._compare(values, residuals)
         return [stacked(values[output]) for output in self.outputs]
 
-    def _compare(self, values: Mapping[Value, Any], residuals: Mapping[Value, Any]) -> None:
-        """Raises where an input has changed, which shows in what is computed from it again."""
-        if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
+    def compare_inputs(self, node: Node | None, inputs: Sequence[Any]) -> None:
+        """Raises where the call's node has kept something else than a replay would read.
+
+        That is told by the memory, so whatever the results of a program are rounded to.
+        """
+        if STATE.trace is not None or node is None:  # not yet returned
             return
-        for value, saved in residuals.items():
-            now = values.get(value)  # none where it is kept of many turns
-            if now is None or type(now) is list:
-                continue
-            now = getattr(now, "_array", now)
-            if saved is not now and not np.array_equal(now, saved, True):
-                self._refuse_changed()
+        places = sorted(self.read | self.run_again)
+        kept = [node.values[i] for i in places]
+        now = [memory(inputs[i]) for i in places]
+        alike = all(_is_same(a, b) for a, b in zip(kept, now, strict=True))
+        if not alike or is_changed(kept, node.stamp):
+            self._refuse_changed()
 
     def _refuse_changed(self) -> None:
         at = label(capture())
@@ -254,6 +275,13 @@ class Way:
             "  write to a copy (a = a.copy()), or after the backward\n"
             f"  at {at.file}:{at.line}  {at.text}"
         )
+
+
+def _is_same(kept: Any, now: Any) -> bool:
+    """Whether an operand is what a node has kept of it."""
+    if isinstance(kept, np.ndarray) and memory_of(kept) is memory_of(now):
+        return True
+    return kept is now or np.array_equal(kept, now, equal_nan=True)
 
 
 def _is_straight(graph: Graph) -> bool:

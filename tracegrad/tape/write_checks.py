@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,6 +151,15 @@ def damaged(nodes: Sequence[Node]) -> bool:
     for uses in several:
         _keep_one_value(uses)
     return found or bool(several)
+
+
+def is_changed(arrays: Iterable[Any], saved: int) -> bool:
+    """Whether any of the arrays was written since a time."""
+    if saved >= WRITES.last:
+        return False
+    exported_memory.look_again()
+    held = _cached_digest()
+    return any(_change(array, saved, held) is not None for array in arrays)
 
 
 def arrays_of(node: Node) -> tuple[Any, ...]:
