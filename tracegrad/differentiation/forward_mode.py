@@ -97,7 +97,7 @@ class _Writer:
         self.dots: dict[Value, Value] = dict(tangents)
         self.names: dict[Value, Origin] = {}  # what values turned out to be
         self.heads = {n.label: n for n in graph.all_nodes if isinstance(n, Loop | Join)}
-        self.active = self._active(tangents)
+        self.active = self._active(tangents) & self._told({v for end in asked for v in end})
         self.stage = Stage(Builder(graph.sizes))
         for node in graph.all_nodes:
             self.builder.producer.update((result, node) for result in node.results)
@@ -129,6 +129,25 @@ class _Writer:
                         if argument in active and moves(parameter):
                             active.add(parameter)
         return active
+
+    def _told(self, asked: set[Value]) -> set[Value]:
+        """The values whose tangents those of the `asked` are made of.
+
+        A number that the function only compares is none of them, whatever its rule refuses.
+        """
+        found, before, backwards = asked, -1, [*self.graph.all_nodes][::-1]
+        while before != len(found):
+            before = len(found)
+            for node in backwards:
+                if isinstance(node, Call):
+                    passes = node.op.differentiable or _is_of_lists(node)  # type: ignore[attr-defined]
+                    if passes and not found.isdisjoint(node.results):
+                        found.update(node.operands)
+                elif isinstance(node, Loop | Again):
+                    parameters = self.heads[node.label].parameters
+                    pairs = zip(parameters, node.arguments, strict=True)
+                    found.update(argument for parameter, argument in pairs if parameter in found)
+        return found
 
     # -- blocks -----------------------------------------------------------------------------------
 
