@@ -145,7 +145,7 @@ def _splat_of_same(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0] if same_type(r, call.operands[0], call.results[0]) else None
 
 
-@offered(lambda op: Trait.ELEMENTWISE in op.traits)
+@offered(lambda op: Trait.ELEMENTWISE in op.traits and Trait.CONTIGUOUS not in op.traits)
 def _splat_into(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
     """f(broadcast_to(a, shape), b) -> f(a, b) when b alone gives the shape.
 

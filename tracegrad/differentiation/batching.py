@@ -278,9 +278,23 @@ class Writer:
             if w and isinstance(made, Call) and Trait.UNSET in made.op.traits:
                 like = self._widened(value, 0, None)
                 given.append(unset_like(self.stage.builder, like, value.origin))
+            elif w and not lane.wide and value.type != LIST and value.type.ndim:
+                given.append(self._one_after_another(lane, made))
             else:
                 given.append(self._front(lane) if w else lane.value.value)
         return tuple(given)
+
+    def _one_after_another(self, lane: Lane, made: Node | None) -> Value:
+        """A batch of one array in memory of its own, that of each example lying as it does.
+
+        A copy of what repeats it would have the examples last, and sums add as arrays lie.
+        """
+        if not isinstance(made, Call) or made.op is not TABLE["zeros"]:
+            value: Value = TABLE["copy_in_order"](batch_of(lane)).value
+            return value
+        given = {**dict(made.attributes), "shape": (self.length, *made.results[0].type.shape)}
+        (zeros,) = self.stage.builder.call(made.op, (), self.stage.origin, **given)
+        return zeros
 
     # -- lists ----------------------------------------------------------------------------------
 

@@ -56,6 +56,14 @@ class Batch:
         shape = (self.length, *shape_of(x))
         return apply_in(self.like, TABLE["broadcast_to"], {"shape": shape}, x)
 
+    def written(self, i: int) -> Any:
+        """Operand `i` as a batch that is written to: the arrays of examples lie one after another.
+
+        A copy of what repeats one array would have the examples last, and sums add as arrays lie.
+        """
+        x = self.front(i)
+        return x if self.wide[i] or ndim_of(x) == 1 else TABLE["copy_in_order"](x)
+
     def beside(self, i: int) -> Any:
         """Operand `i` with an axis for the batch, of length 1 where it is the same in all."""
         x = self.operands[i]
@@ -611,7 +619,7 @@ def writing(batch: Batch) -> Any:
         return chosen
     found = indexed(batch, 2, True, batch.ndim(0))
     value = _value_at(batch, 1, found)
-    return batch.run(batch.front(0), value, *found.arrays, index=Subscript(found.items))
+    return batch.run(batch.written(0), value, *found.arrays, index=Subscript(found.items))
 
 
 def axes_before_mask(index: Subscript) -> int | None:
