@@ -18,8 +18,8 @@ import numpy as np
 
 from codegen.emit.target import Source
 from codegen.errors import CodegenError
-from codegen.ir import Block, Branch, Call, Graph, Origin, walk
-from codegen.sizes import Dim, Sizes, substitute
+from codegen.ir import Block, Call, Graph, Origin
+from codegen.sizes import Sizes, substitute
 from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
@@ -63,7 +63,17 @@ from tracegrad.tracing.outputs import (
     without_histories,
     zero_dimensional,
 )
-from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
+from tracegrad.tracing.path_tree import (
+    Apart,
+    End,
+    Meet,
+    PathBuilder,
+    Tree,
+    blocks,
+    grown,
+    is_conditional,
+    path,
+)
 from tracegrad.tracing.restarts import AsksMode, Purpose
 from tracegrad.user_code.lines_without_ops import ended
 from tracegrad.user_code.lost_gradients import Watch
@@ -73,15 +83,12 @@ from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
-from tracegrad.world.joined_numbers import mixing_numbers, returned_numbers
+from tracegrad.world.joined_numbers import shown_numbers
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.number_inputs import Count, is_number_read, own
-
-APART = frozenset({"vmap"})
-"""The transforms in whose programs arms of looks do not meet."""
 
 
 @dataclass
@@ -484,8 +491,8 @@ def traced_run(
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     On samples `ways` are those that runs have taken, and the one that this run takes.
-    Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
-    So it is where it teaches something: that is added to `taught`.
+    Turns of its loops leave no tape, where a program will stand for the run; else it is made again,
+    as it is where it teaches something, which `taught` gets.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -499,7 +506,7 @@ def traced_run(
         run_traced,
         *(function, call, arguments, parameters, target, runs, histories),
         *(counters, renewed, one_by_one, ways is not None, choices, taught),
-        joins=transform.kind not in APART and ways is None,
+        joins=transform.kind != "vmap" and ways is None,  # whose examples take different ways
         purpose=purpose,
     )
     taped, as_caller, told = False, False, None
@@ -613,8 +620,7 @@ def make_version(
     else:
         end = end_of(function, transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
-    joints = mixing_numbers(tree) or (not wanted and returned_numbers(tree))
-    if joints:
+    if joints := shown_numbers(tree, not wanted):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:
@@ -769,25 +775,12 @@ def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
         root = grown(run.tree.root, trace.builder.nodes, end)
         if root is not None:
             joined = trace.tree(root)
-            if target != "jax" or _conditional(joined):
+            if target != "jax" or is_conditional(joined):
                 return joined, True
     try:
         return trace.tree(path(trace.builder.nodes, end)), False
     except Apart as error:
         raise Unrollable("turns of a loop part where no look is") from error
-
-
-def _conditional(tree: Tree) -> bool:
-    """Whether the paths are arms of ``lax.cond``: both outcomes of each branch, equal types."""
-
-    def types(end: End) -> list[tuple[str, bool, tuple[Dim, ...]]]:
-        of = [output.type for output in end.outputs]
-        return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
-
-    ends = list(tree.ends)
-    body = blocks(tree, lambda _, outputs, __: Block((), outputs))
-    branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
-    return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

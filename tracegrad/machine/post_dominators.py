@@ -140,7 +140,7 @@ def _of_region(
     region: set[int],
     target: int,
 ) -> Meeting | None:
-    slots, computed = set(), set()
+    slots, computed = set[int](), set[int]()
     for i in region:
         name = instructions[i].name
         if handlers[i] is not None or name in _OF_CELLS:

@@ -35,6 +35,7 @@ from codegen.ir import (
     Op,
     Origin,
     Value,
+    walk,
     with_operands,
 )
 from codegen.keys import attribute_key, type_key
@@ -553,3 +554,16 @@ class _Blocks:
         )
         loop = Loop(cycle, cycle.parameters, cycle.arguments, tuple(inner), counter, cycle.origin)
         return with_operands(loop, lambda value: now.get(value, value))
+
+
+def is_conditional(tree: Tree) -> bool:
+    """Whether the paths are arms of ``lax.cond``: both outcomes of each branch, equal types."""
+
+    def types(end: End) -> list[tuple[str, bool, tuple[Dim, ...]]]:
+        of = [output.type for output in end.outputs]
+        return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
+
+    ends = list(tree.ends)
+    body = blocks(tree, lambda _, outputs, __: Block((), outputs))
+    branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
+    return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)

@@ -104,6 +104,14 @@ def takes(type_: ArrayType, x: Any) -> bool:
     return type_ == (WIDE if type_ == WIDE and type(x) is float else _TYPES.get(type(x).__name__))
 
 
+def shown_numbers(tree: Tree, returned: bool) -> tuple[Joint, ...]:
+    """Where arms meet with floats of Python that are NumPy's behind, and it shows.
+
+    That is so beside other dtypes and, where what is `returned` is the function's own, in it.
+    """
+    return mixing_numbers(tree) or (returned_numbers(tree) if returned else ())
+
+
 def mixing_numbers(tree: Tree) -> tuple[Joint, ...]:
     """Where arms meet with numbers that are NumPy's behind, beside arrays of other dtypes.
 
