@@ -208,3 +208,28 @@ def test_what_type_a_number_has_is_that_of_the_call(asked):
     g = tg.compile(f)
     for x in calls(20):
         assert g(x) == f(x)
+
+
+@pytest.mark.parametrize(
+    "divided", ["1.0 / s", "1 // (s * 2.0)", "3.0 % s", "divmod(2.0, s)[0]", "s / k", "x[0] / s"]
+)
+@pytest.mark.parametrize("differentiated", [False, True])
+@pytest.mark.filterwarnings("ignore")
+def test_a_division_by_0_raises_where_python_raises(divided, differentiated):
+    names = {"np": np}
+    exec(
+        "def f(x):\n    s, k = 0.0, 0\n    if x[0] > 0:\n        s = np.sum(x) + 5.0\n"
+        "    if x[2] > 0:\n        k = 2\n        s = s * 3.0\n"
+        f"    return x[1] * ({divided})\n",
+        names,
+    )
+    f = names["f"]
+    g = tg.value_and_grad(f) if differentiated else tg.compile(f)
+    for x in np.random.default_rng(0).normal(size=(30, 3)):
+        try:
+            expected = f(x)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                g(x)
+        else:
+            np.testing.assert_equal(g(x)[0] if differentiated else g(x), expected)

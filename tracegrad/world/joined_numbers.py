@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeAlias
 
+from codegen.ir import Call, Constant, Value
 from codegen.types import LIST, ArrayType, weak
 from tracegrad.tracing.path_tree import Joint, Tree
 from tracegrad.world.loops.widened_states import WIDE, is_in_float64
+
+DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
+"""The ops that raise where a number of Python's is divided by 0."""
 
 INT, FLOAT, BOOL = weak("int"), weak("float"), weak("bool")
 _TYPES = {"int": INT, "float": FLOAT, "bool": BOOL}
@@ -104,37 +108,41 @@ def takes(type_: ArrayType, x: Any) -> bool:
     return type_ == (WIDE if type_ == WIDE and type(x) is float else _TYPES.get(type(x).__name__))
 
 
-def shown_numbers(tree: Tree, returned: bool) -> tuple[Joint, ...]:
+def shown_numbers(tree: Tree, joins: Any, returned: bool) -> tuple[Joint, ...]:
     """Where arms meet with floats of Python that are NumPy's behind, and it shows.
 
-    That is so beside other dtypes and, where what is `returned` is the function's own, in it.
+    That is so beside other dtypes, where one is divided by, where its type was asked (`joins`), and
+    in what the function gives, if that is `returned`.
     """
-    return mixing_numbers(tree) or (returned_numbers(tree) if returned else ())
-
-
-def mixing_numbers(tree: Tree) -> tuple[Joint, ...]:
-    """Where arms meet with numbers that are NumPy's behind, beside arrays of other dtypes.
-
-    A float of Python takes the dtype of what it meets; only among float64 that is NumPy's as well.
-    """
-    joints = [limb.joint for limb in tree.limbs if limb.joint is not None]
-    found = tuple([x for x in joints if any(p.type == WIDE for p in x.numbers)])
+    found = _floats_of_python(tree)
     nodes = [node for limb in tree.limbs for node in limb.nodes] if found else ()
-    return () if is_in_float64(nodes) else found
+    if not is_in_float64(nodes):
+        return tuple(dict.fromkeys(found.values()))
+    shown = [] if joins is None else [*joins.asked]
+    known = {node.result: node.value for node in nodes if isinstance(node, Constant)}
+    for node in nodes:
+        if isinstance(node, Call) and node.op.name in DIVIDING:
+            plain = all(v.type.weak or v in found for v in node.operands)
+            shown += node.operands if plain and not known.get(node.operands[1]) else ()
+    if returned:
+        shown += [v for end in tree.ends for v in end.outputs]
+    return tuple({found[v]: None for v in shown if v in found})
 
 
-def returned_numbers(tree: Tree) -> tuple[Joint, ...]:
-    """Where arms meet with floats of Python that may be returned, or stored, as NumPy's."""
-    found = {p: x.joint for x in tree.limbs if x.joint for p in x.joint.numbers if p.type == WIDE}
-    limbs, size = [*tree.limbs], 0 if found else -1
-    while size >= 0 and size < len(found):
+def _floats_of_python(tree: Tree) -> dict[Value, Joint]:
+    """What may be a float of Python, is computed of such alone, or is a list with one."""
+    limbs = [*tree.limbs]
+    found = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers if p.type == WIDE}
+    size = 0
+    while size < len(found):
         size = len(found)
         for limb in limbs:
             for node in limb.nodes:
                 of = [found.get(v) for v in node.operands if not v.type.weak]
                 some = next((joint for joint in of if joint), None)
                 kept = [v for v in node.results if v.type == LIST or (v.type == WIDE and all(of))]
-                found.update((v, some) for v in kept if some)
+                if some is not None:
+                    found.update(dict.fromkeys(kept, some))
             ended = limb.meets or limb.again
             moves = [(ended[0].parameters, ended[1])] if ended else []
             if limb.cycle is not None:
@@ -142,8 +150,7 @@ def returned_numbers(tree: Tree) -> tuple[Joint, ...]:
             for parameters, arguments in moves:
                 pairs = zip(parameters, arguments, strict=False)
                 found.update((p, found[v]) for p, v in pairs if v in found)
-    outputs = [v for end in tree.ends for v in end.outputs]
-    return tuple({found[v]: None for v in outputs if v in found})
+    return found
 
 
 def never(known: Variables) -> None:

@@ -65,6 +65,7 @@ class Taught:
     apart: set[Look] = field(default_factory=set)  # their arms stay apart
     again: Counter[Look] = field(default_factory=Counter)  # how often a run was made again for one
     numbers: Known = field(default_factory=dict)  # in which numbers their arms differ
+    asked: set[Value] = field(default_factory=set)  # numbers of which the function asks the type
 
 
 class Weakly(ref[Any]):
@@ -167,8 +168,8 @@ class Joins:
         self.watched: list[Watched] = []  # the last is the innermost
         self.looking: tuple[Any, int, Meeting, Value] | None = None
         self.met: list[Met] = []
-        self.joints: list[Joint] = []
-        self.wide: dict[Value, Joint] = {}  # parameters that are floats of Python on some arm
+        self.numbers_met: dict[Value, Look] = {}  # parameters that are numbers of Python, by look
+        self.asked = taught.asked
         self.parameters: set[Value] = set()
         self.tuples: list[Any] = []  # that hold such
         self.memory: set[Value] = set()  # parameters that are arrays, and no numbers
@@ -356,8 +357,7 @@ class Joins:
             joint = Joint(made, state.known, place, watched.look.origin.named(None))
             self.first[joint] = watched
         joint.numbers.update(joint.parameters[i] for i in state.numbers.values())
-        self.wide.update((p, joint) for p in joint.numbers if p.type == WIDE)
-        self.joints.append(joint)
+        self.numbers_met.update(dict.fromkeys(joint.numbers, joint.place))
         arguments = tuple([x._traced[1] for x in state.tensors])
         recorded = trace.builder.nodes[watched.begun :]
         trace.shown.update(
@@ -517,13 +517,13 @@ class Joins:
 
     def _look_at_number(self, value: Value) -> None:
         """Python looks at what a value is: numbers that decide so much stay Python's."""
-        for joint in self.joints:
-            if value in joint.numbers:
-                joined_numbers.never(self.numbers[joint.place])
-                self._make_again(joint.place)
+        look = self.numbers_met.get(value)
+        if look is not None:
+            joined_numbers.never(self.numbers[look])
+            self._make_again(look)
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
-        """An operation of C may ask a number what only NumPy's, or Python's, have."""
+        """An operation of C may ask what type a number has: Python's and NumPy's differ in it."""
         x, *asked = operands or (None,)
         if type(x) is not Tensor or x._traced is None or id(operation) not in ASKING:
             return
@@ -531,32 +531,33 @@ class Joins:
             return
         if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
             return
-        looks = self._looks_of(x._traced[1])
-        for look in looks:
+        if x._traced[1].type == WIDE:
+            self.asked.add(x._traced[1])
+        for look in self._looks_of(x._traced[1]):
             joined_numbers.never(self.numbers[look])
-        for look in looks:
             self._make_again(look)
             self.trace.read("what type a number has")
 
     def _looks_of(self, value: Value) -> set[Look]:
-        """The looks whose arms decide whether a number is a float of Python's."""
-        found, waiting = set(), [value]
+        """The looks of this run whose arms decide whether a number is a float of Python's."""
+        found, waiting, seen = set(), [value], set()
         while waiting:
             value = waiting.pop()
-            if value in self.wide:
-                found.add(self.wide[value].place)
-                continue
             node = self.trace.builder.producer.get(value)
-            if value.type.weak or isinstance(node, Constant):
+            if value in seen or value.type.weak or isinstance(node, Constant):
                 continue
-            if not isinstance(node, Call) or value.type != WIDE:
+            seen.add(value)
+            if value.type == WIDE and value in self.numbers_met:
+                found.add(self.numbers_met[value])
+            elif isinstance(node, Call) and value.type == WIDE:
+                waiting += node.operands
+            else:
                 return set()  # it is NumPy's, or an array's, on all ways
-            waiting += node.operands
         return found
 
     def gives_up(self) -> bool:
         """Whether a run that raised, maybe at what stands for a number, is made again without."""
-        looks = {joint.place for joint in self.joints if joint.numbers}
+        looks = {*self.numbers_met.values()}
         for look in looks:
             joined_numbers.never(self.numbers[look])
         return bool(looks) and not self.world.effects

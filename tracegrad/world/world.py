@@ -561,7 +561,7 @@ class World(Variables, Sequences, Classes):
         if self.holds_jax:
             operands, keywords = of_jax(self.original, operation, operands, keywords)
         self.happened += may_change(operation, operands)
-        if self.joins is not None and self.joins.wide:
+        if self.joins is not None and self.joins.met:
             self.joins.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
