@@ -233,3 +233,24 @@ def test_a_division_by_0_raises_where_python_raises(divided, differentiated):
                 g(x)
         else:
             np.testing.assert_equal(g(x)[0] if differentiated else g(x), expected)
+
+
+@pytest.mark.parametrize(
+    "power", ["abs((-2.0) ** k)", "d ** k", "10.0 ** (800 * k)", "(d + 0.0) ** -1", "x[0] ** k"]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_powers_of_numbers_are_those_of_python(power):
+    names = {"np": np}
+    exec(
+        "def f(x):\n    k, d = 1.0, 2.0\n    if x[0] > 0:\n        k = 0.5\n"
+        "    if x[1] > 0:\n        d = 0.0\n        k = -k\n"
+        "    try:\n"
+        f"        y = {power}\n"
+        "    except (OverflowError, ZeroDivisionError):\n        y = 7.0\n"
+        "    return x[2] * y\n",
+        names,
+    )
+    f = names["f"]
+    g = tg.compile(f)
+    for x in np.random.default_rng(0).normal(size=(30, 3)):
+        np.testing.assert_equal(g(x), f(x))

@@ -620,7 +620,7 @@ def make_version(
     else:
         end = end_of(function, transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
-    if joints := shown_numbers(tree, run.world.joins, not wanted):
+    if joints := shown_numbers(tree, run.world.joins, target, not wanted):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:

@@ -20,6 +20,14 @@ from tracegrad.world.loops.widened_states import WIDE, is_in_float64
 
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 """The ops that raise where a number of Python's is divided by 0."""
+POWERS = frozenset({
+    *("power", "float_power", "number_power", "number_base_power"),
+    *("python_power", "python_number_power", "python_base_power"),
+})  # fmt: skip
+"""The ops that raise, or are complex, for some numbers of Python's."""
+
+MOST = 2**53
+"""Larger ints are no parameters: not all targets have them."""
 
 INT, FLOAT, BOOL = weak("int"), weak("float"), weak("bool")
 _TYPES = {"int": INT, "float": FLOAT, "bool": BOOL}
@@ -108,49 +116,67 @@ def takes(type_: ArrayType, x: Any) -> bool:
     return type_ == (WIDE if type_ == WIDE and type(x) is float else _TYPES.get(type(x).__name__))
 
 
-def shown_numbers(tree: Tree, joins: Any, returned: bool) -> tuple[Joint, ...]:
-    """Where arms meet with floats of Python that are NumPy's behind, and it shows.
+def shown_numbers(tree: Tree, joins: Any, target: str, returned: bool) -> tuple[Joint, ...]:
+    """Where arms meet with numbers of Python, and a program has others behind them that show.
 
-    That is so beside other dtypes, where one is divided by, where its type was asked (`joins`), and
-    in what the function gives, if that is `returned`.
+    A float that is NumPy's there shows beside other dtypes, where it is divided by, where its type
+    was asked (`joins`), and in what the function gives, if that is `returned`. Powers are NumPy's
+    of any number, and ints have 64 bits in JAX.
     """
-    found = _floats_of_python(tree)
+    found = _numbers_of_python(tree)
+    wide = {v for v in found if v.type == WIDE}
     nodes = [node for limb in tree.limbs for node in limb.nodes] if found else ()
-    if not is_in_float64(nodes):
-        return tuple(dict.fromkeys(found.values()))
+    if wide and not is_in_float64(nodes):
+        return tuple({found[v]: None for v in wide})
     shown = [] if joins is None else [*joins.asked]
     known = {node.result: node.value for node in nodes if isinstance(node, Constant)}
     for node in nodes:
-        if isinstance(node, Call) and node.op.name in DIVIDING:
-            plain = all(v.type.weak or v in found for v in node.operands)
-            shown += node.operands if plain and not known.get(node.operands[1]) else ()
+        name = node.op.name if isinstance(node, Call) else ""
+        plain = all(v.type.weak or v in found for v in node.operands)
+        if name in POWERS and not _is_small(node):
+            shown += node.operands if plain else node.operands[1:]
+        elif name in DIVIDING and plain and not known.get(node.operands[1]):
+            shown += [v for v in node.operands if v in wide or target == "jax"]
     if returned:
-        shown += [v for end in tree.ends for v in end.outputs]
+        shown += [v for end in tree.ends for v in end.outputs if v in wide or v.type == LIST]
     return tuple({found[v]: None for v in shown if v in found})
 
 
-def _floats_of_python(tree: Tree) -> dict[Value, Joint]:
-    """What may be a float of Python, is computed of such alone, or is a list with one."""
+def _numbers_of_python(tree: Tree) -> dict[Value, Joint]:
+    """What may be a number that arms hand on, is computed of Python's alone, or is a list with one.
+
+    Each with the joint at which arms hand on one of them.
+    """
     limbs = [*tree.limbs]
-    found = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers if p.type == WIDE}
+    found = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers}
     size = 0
     while size < len(found):
         size = len(found)
         for limb in limbs:
             for node in limb.nodes:
-                of = [found.get(v) for v in node.operands if not v.type.weak]
-                some = next((joint for joint in of if joint), None)
-                kept = [v for v in node.results if v.type == LIST or (v.type == WIDE and all(of))]
+                some = next((found[v] for v in node.operands if v in found), None)
                 if some is not None:
-                    found.update(dict.fromkeys(kept, some))
+                    plain = all(v.type.weak or v in found for v in node.operands)
+                    kept = [v for v in node.results if v.type == LIST or (plain and _is_number(v))]
+                    found.update((v, found.get(v, some)) for v in kept)
             ended = limb.meets or limb.again
             moves = [(ended[0].parameters, ended[1])] if ended else []
             if limb.cycle is not None:
                 moves.append((limb.cycle.parameters, limb.cycle.arguments))
             for parameters, arguments in moves:
                 pairs = zip(parameters, arguments, strict=False)
-                found.update((p, found[v]) for p, v in pairs if v in found)
+                found.update((p, found.get(p, found[v])) for p, v in pairs if v in found)
     return found
+
+
+def _is_small(power: Call) -> bool:
+    """Whether Python and NumPy do the same, whatever is raised to the power."""
+    exponent = dict(power.attributes).get("exponent")
+    return type(exponent) is int and 0 <= exponent <= 4
+
+
+def _is_number(value: Value) -> bool:
+    return value.type == WIDE or value.type.weak
 
 
 def never(known: Variables) -> None:
@@ -161,8 +187,8 @@ def never(known: Variables) -> None:
 def _seen(form: Any, flag: bool) -> Seen:
     """What the form of something is, as `Joins` has it."""
     if type(form) is tuple and form[0] in _TYPES:
-        type_ = _TYPES[form[0]]
-        return Seen(type_, form[1]) if type_ != BOOL or flag else NEVER
+        type_, large = _TYPES[form[0]], form[0] == "int" and abs(int(form[1])) > MOST
+        return NEVER if large or (type_ == BOOL and not flag) else Seen(type_, form[1])
     if type(form) is tuple and form[0] == "new tensor":
         _, dtype, is_weak, dims, shown, memory = form
         type_ = ArrayType(dtype, dims, is_weak)
