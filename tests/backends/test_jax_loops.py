@@ -422,3 +422,16 @@ def test_complex_numbers_of_turns_are_saved_as_they_are():
     expected = tg.value_and_grad(turned)(1.5, 1.0 + 1.0j)
     assert_allclose(value, expected[0], rtol=RTOL)
     assert_allclose(gradient, expected[1], rtol=RTOL)
+
+
+def test_a_count_that_no_turn_raises_is_a_float_of_python():
+    def f(x):
+        k = 0
+        for v in x:
+            if v > 0:
+                k += 1
+        return float(k)
+
+    compiled = tg.compile(f, backend="jax")
+    for x in (np.array([1.0, 2.0, -3.0]), np.array([-1.0, -2.0, -3.0])):
+        assert compiled(x) == f(x)

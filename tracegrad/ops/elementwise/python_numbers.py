@@ -20,7 +20,7 @@ def _conversion(name: str, to: str, dtype: str, **given: Any) -> OpRecord:
         name=name,
         operands=("x",),
         infer=lambda sizes, x, **_: weak(to),
-        spelling={"numpy": spell(f"{to}(x)"), "jax": spell(f"x.astype({to})")},
+        spelling={"numpy": spell(f"{to}(x)"), "jax": spell(f"jnp.asarray(x, {to})")},
         batch=lambda call: astype(*call.operands, dtype=dtype),
         traits=frozenset({Trait.ELEMENTWISE}),
         **given,
