@@ -131,11 +131,12 @@ def shown_numbers(tree: Tree, joins: Any, target: str, returned: bool) -> tuple[
     shown = [] if joins is None else [*joins.asked]
     known = {node.result: node.value for node in nodes if isinstance(node, Constant)}
     for node in nodes:
-        name = node.op.name if isinstance(node, Call) else ""
+        if not isinstance(node, Call):
+            continue
         plain = all(v.type.weak or v in found for v in node.operands)
-        if name in POWERS and not _is_small(node):
+        if node.op.name in POWERS and not _is_small(node):
             shown += node.operands if plain else node.operands[1:]
-        elif name in DIVIDING and plain and not known.get(node.operands[1]):
+        elif node.op.name in DIVIDING and plain and not known.get(node.operands[1]):
             shown += [v for v in node.operands if v in wide or target == "jax"]
     if returned:
         shown += [v for end in tree.ends for v in end.outputs if v in wide or v.type == LIST]
