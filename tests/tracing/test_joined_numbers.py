@@ -254,3 +254,21 @@ def test_powers_of_numbers_are_those_of_python(power):
     g = tg.compile(f)
     for x in np.random.default_rng(0).normal(size=(30, 3)):
         np.testing.assert_equal(g(x), f(x))
+
+
+def test_what_the_function_raises_is_raised_in_each_call():
+    def f(x):
+        s = 0.0
+        if x[0] > 0:
+            s = s + x[0]
+        if x[1] > 2:
+            raise TypeError("too large")
+        return s * x[2]
+
+    g = tg.value_and_grad(f)
+    for x in ([1.0, 0, 1], [-1.0, 0, 1], [1.0, 3, 1], [-1.0, 3, 1], [1.0, 3, 1], [1.0, 0, 1]) * 3:
+        if x[1] > 2:
+            with pytest.raises(TypeError, match="too large"):
+                g(np.array(x))
+        else:
+            assert_same_bits(split(g(np.array(x))), run_eagerly(f, (np.array(x),)))

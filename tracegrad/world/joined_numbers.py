@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from codegen.ir import Call, Constant, Value
 from codegen.types import LIST, ArrayType, weak
 from tracegrad.tracing.path_tree import Joint, Tree
-from tracegrad.world.loops.widened_states import WIDE, is_in_float64
+from tracegrad.world.loops.widened_states import NUMBERS, WIDE, is_in_float64
 
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 """The ops that raise where a number of Python's is divided by 0."""
@@ -30,7 +30,7 @@ MOST = 2**53
 """Larger ints are no parameters: not all targets have them."""
 
 INT, FLOAT, BOOL = weak("int"), weak("float"), weak("bool")
-_TYPES = {"int": INT, "float": FLOAT, "bool": BOOL}
+_TYPES = {python.__name__: type_ for python, type_ in NUMBERS.items()}
 
 
 @dataclass(frozen=True)
@@ -180,9 +180,11 @@ def _is_number(value: Value) -> bool:
     return value.type == WIDE or value.type.weak
 
 
-def never(known: Variables) -> None:
-    """No number is a parameter any more."""
-    known.update((slot, NEVER) for slot, seen in known.items() if seen.parameter is not None)
+def never(known: Variables) -> bool:
+    """No number is a parameter any more; whether some was one."""
+    parameters = [slot for slot, seen in known.items() if seen.parameter is not None]
+    known.update(dict.fromkeys(parameters, NEVER))
+    return bool(parameters)
 
 
 def _seen(form: Any, flag: bool) -> Seen:

@@ -518,8 +518,7 @@ class Joins:
     def _look_at_number(self, value: Value) -> None:
         """Python looks at what a value is: numbers that decide so much stay Python's."""
         look = self.numbers_met.get(value)
-        if look is not None:
-            joined_numbers.never(self.numbers[look])
+        if look is not None and joined_numbers.never(self.numbers[look]):
             self._make_again(look)
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
@@ -527,15 +526,15 @@ class Joins:
         x, *asked = operands or (None,)
         if type(x) is not Tensor or x._traced is None or id(operation) not in ASKING:
             return
-        if operation is isinstance and set(kinds_in(asked[0])) <= PLAIN:
+        if operation is isinstance and set(_kinds_in(asked[0])) <= PLAIN:
             return
         if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
             return
         if x._traced[1].type == WIDE:
             self.asked.add(x._traced[1])
         for look in self._looks_of(x._traced[1]):
-            joined_numbers.never(self.numbers[look])
-            self._make_again(look)
+            if joined_numbers.never(self.numbers[look]):
+                self._make_again(look)
             self.trace.read("what type a number has")
 
     def _looks_of(self, value: Value) -> set[Look]:
@@ -558,9 +557,8 @@ class Joins:
     def gives_up(self) -> bool:
         """Whether a run that raised, maybe at what stands for a number, is made again without."""
         looks = {*self.numbers_met.values()}
-        for look in looks:
-            joined_numbers.never(self.numbers[look])
-        return bool(looks) and not self.world.effects
+        changed = [joined_numbers.never(self.numbers[look]) for look in looks]
+        return any(changed) and not self.world.effects
 
     def _others_have(self, arrays: Sequence[Tensor], watched: Watched) -> bool:
         """Whether variables that arms do not hand on have one of these arrays, too."""
@@ -690,7 +688,7 @@ def _name(frame: Any, slot: int) -> str | None:
     return frame.program.slots[arg] if name == "STORE_FAST" else None
 
 
-def kinds_in(x: Any) -> tuple[Any, ...]:
+def _kinds_in(x: Any) -> tuple[Any, ...]:
     """The classes that `isinstance` is given."""
     return x if type(x) is tuple else (x,)
 

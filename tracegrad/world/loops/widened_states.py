@@ -94,10 +94,11 @@ def type_of(leaf: Leaf) -> ArrayType | None:
     """The type of what a variable holds; None of what is no array or number."""
     if leaf.value is not None:
         return leaf.value.type
-    return _WEAK.get(type(leaf.holder))
+    return NUMBERS.get(type(leaf.holder))
 
 
-_WEAK = {float: weak("float"), int: weak("int"), bool: weak("bool")}
+NUMBERS = {float: weak("float"), int: weak("int"), bool: weak("bool")}
+"""What variables are that hold numbers of Python."""
 
 
 def is_in_float64(nodes: Iterable[Any]) -> bool:
