@@ -38,6 +38,7 @@ class Trait(Enum):
     IDEMPOTENT = "idempotent"  # f(f(x)) is f(x)
     VIEW = "view"  # may share memory with its first operand
     SPLAT = "splat"  # repeats its operand over the attribute `shape`; readonly
+    WRITTEN_OUT = "written_out"  # is an array, and a splat where no bit depends on how it lies
     LOOSE = "loose"  # makes new arrays, whose elements may lie apart or backwards in memory
     UPDATE = "update"  # like its first operand but for some elements; has an in-place form
     EXTENT = "extent"  # a number of elements, known from types alone; a Python int at run time
@@ -54,8 +55,7 @@ class Trait(Enum):
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
     RAISES = "raises"  # of Python's numbers, where the second operand is 0: not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
-    EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
-    # keep what it is given and what it returns
+    EFFECT = "effect"  # runs unknown code: always called, never twice; may keep what it is given
 
     __hash__ = object.__hash__  # members are single; Enum's own hashes the name anew each time
 

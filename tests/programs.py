@@ -2715,3 +2715,35 @@ def names_that_begin_like_keywords(np):
         return np.sum(u * returns * elbo)
 
     return loss
+
+
+@program(lambda draw: (draw(23, 23), draw(23, 6)), dict(), argnums=(0, 1))
+def products_before_and_in_turns(np):
+    """The cotangent of a sum meets a product in turns and before them, as one array lies."""
+
+    def loss(w, b):
+        v = np.einsum("ij,ik->j", w, b)
+        u = w @ b[:, 0]
+        for _ in range(10):
+            v = v + 0.1 * np.einsum("ij,ik->j", w, b)
+            u = 0.5 * u
+        if u[0] > 0.0:
+            s = np.sum(u)
+        else:
+            s = 2.0 * np.sum(u)
+        return np.sum(v) + 0.5 * np.sum(u) + s
+
+    return loss
+
+
+@program(lambda draw: (draw(7, 6), draw(6)), dict())
+def largest_of_columns_in_turns(np):
+    """Where a column has no largest element there flows 0.0, and not -0.0."""
+
+    def loss(b, c):
+        v = np.max(c)
+        for _ in range(10):
+            v = v + 0.1 * np.max(b, axis=0) * v
+        return np.sum(v)
+
+    return loss

@@ -209,6 +209,16 @@ op("copy", "x", "np.array(x)", same, Trait.COPY)
 op("told", "x", "told(x)", same, Trait.EFFECT)
 op("splat", "x", "np.broadcast_to(x, shape)", repeated, Trait.SPLAT, attributes={"shape": ...})
 op(
+    "spread",
+    "x",
+    "np.full(shape, x)",
+    repeated,
+    Trait.SPLAT,
+    Trait.WRITTEN_OUT,
+    attributes={"shape": ...},
+    memory=lambda x, shape: None,
+)
+op(
     "full",
     "value",
     "np.full(shape, value, dtype=dtype)",
@@ -260,7 +270,7 @@ op(
     attributes={"index": ...},
 )
 
-CLIENT = Client(copy=OPS["copy"], full=OPS["full"])
+CLIENT = Client(copy=OPS["copy"], full=OPS["full"], splat=OPS["splat"])
 
 
 # -- running ------------------------------------------------------------------------------------

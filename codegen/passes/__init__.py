@@ -19,6 +19,7 @@ from codegen.passes.merge_joins import merge_joins
 from codegen.passes.own_outputs import own_outputs
 from codegen.passes.simplify import simplify
 from codegen.passes.sink_updates import sink_updates
+from codegen.passes.written_out import written_out
 from codegen.verify import verify
 
 ALGEBRA: tuple[Pass, ...] = (
@@ -35,6 +36,10 @@ ALGEBRA: tuple[Pass, ...] = (
 )
 
 OUTPUTS: tuple[Pass, ...] = (
+    Pass(
+        written_out,
+        "once no splat goes away any more, and before own_outputs: such an array is the caller's",
+    ),
     Pass(
         loop_buffers,
         "before own_outputs: an array that a loop has of its own is returned without a copy",

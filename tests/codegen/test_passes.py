@@ -32,6 +32,7 @@ from codegen.passes.hoist_comparisons import hoist_comparisons
 from codegen.passes.lifetime import lifetime
 from codegen.passes.own_outputs import own_outputs
 from codegen.passes.simplify import simplify
+from codegen.passes.written_out import written_out
 
 
 def clean(text):
@@ -325,6 +326,56 @@ def test_other_attributes_are_another_op():
 
 def test_an_idempotent_op_with_another_operand_stays():
     leaves_alone(simplify, "%a = at_least(%x, %y)\n%b = at_least(%a, %x)\nreturn %b")
+
+
+# -- written_out --------------------------------------------------------------------------------
+
+MATRICES = "x: float64[n0, n1], y: float64[n1, n2]"
+
+
+def splats(lines):
+    """How many splats there are behind the pass."""
+    return after(written_out, body(lines, MATRICES)).count("splat(")
+
+
+def test_what_only_elementwise_ops_read_is_a_splat():
+    begin = "%c = constant(2.0)\n%a = spread(%c, shape=(n1, n2))\n"
+    assert splats(begin + "%b = mul(%a, %y)\nreturn %b") == 1
+    assert splats(begin + "%b = matmul(%x, %a)\nreturn %b") == 0
+    of_the_user = begin.replace("spread", "splat") + "%b = matmul(%x, %a)\nreturn %b"
+    assert splats(of_the_user) == 1  # a view, as in NumPy
+
+
+def test_views_and_loops_lead_to_what_is_read_in_order():
+    view = """
+        %c = constant(2.0)
+        %a = spread(%c, shape=(n2, n1))
+        %t = transpose(%a)
+        %b = matmul(%x, %t)
+        return %b
+    """
+    assert splats(view) == 0
+    assert splats(view.replace("matmul(%x, %t)", "mul(%y, %t)")) == 1
+
+
+def test_a_splat_that_a_loop_begins_with_is_an_array_where_one_is_read_in_order():
+    turns = """
+        graph f(x: float64[n0, n1], y: float64[n1, n2]) {
+          %c = constant(2.0)
+          %z = constant(0)
+          %k = constant(5)
+          %a = spread(%c, shape=(n1, n2))
+          loop %p = %a for %t in range(%z, %k, 1) as L1
+            turn
+              %q = sin(%p)
+              again L1 %q
+            after
+              %b = matmul(%x, %p)
+              return %b
+        }
+    """
+    assert "splat(" not in after(written_out, turns)
+    assert "splat(" in after(written_out, turns.replace("matmul(%x, %p)", "mul(%y, %p)"))
 
 
 # -- simplify: splats ---------------------------------------------------------------------------

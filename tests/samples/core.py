@@ -158,7 +158,7 @@ def _reshape(draw: Draw) -> Iterator[Sample]:
 REFERENCES["reshape"] = lambda x, shape: np.reshape(x, shape)
 
 
-@samples_of("broadcast_to")
+@samples_of("broadcast_to", "spread")
 def _broadcast_to(draw: Draw) -> Iterator[Sample]:
     for old, new in (
         ((3,), (2, 3)),

@@ -19,7 +19,7 @@ from tracegrad.ops.shape.memory_order import elements_read
 SELECTING = frozenset({
     "alias", "broadcast_to", "diagonal", "element", "expand_dims", "flip", "gather", "getitem",
     "getitem_copy", "in_place_of", "in_rows", "list_item", "lying_like", "part", "repeat",
-    "reshape", "roll", "split", "squeeze", "tile", "transpose", "unstack", "windows",
+    "reshape", "roll", "split", "spread", "squeeze", "tile", "transpose", "unstack", "windows",
 })  # fmt: skip
 """Ops whose results hold elements of their first operand, and nothing else."""
 

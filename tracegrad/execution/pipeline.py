@@ -39,6 +39,7 @@ from tracegrad.fast_math import PASSES
 from tracegrad.ops.elementwise.arrays_and_scalars import copy_number, returned_array
 from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
+from tracegrad.ops.shape.reshaping import broadcast_to_shape
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
 from tracegrad.optimizer.memory_order import in_known_order, without_order
@@ -185,7 +186,16 @@ BEFORE_LIFETIME = (
     Pass(scalar_outputs, "what is computed is known: most of it is a scalar anyway"),
 )
 CLIENTS = {
-    target: codegen.Client(rules, copy, full_of, copy_number, returned_array, fast_math, memory)
+    target: codegen.Client(
+        rules,
+        copy=copy,
+        full=full_of,
+        splat=broadcast_to_shape,
+        copy_number=copy_number,
+        array_of_number=returned_array,
+        fast_math=fast_math,
+        memory=memory,
+    )
     for target, rules, fast_math, memory in (
         ("numpy", NUMPY_RULES, PASSES, BEFORE_LIFETIME),
         ("jax", JAX_RULES, (), ()),

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codegen import sizes as sz
-from codegen.ir import Call, Graph, Value, dims_of
+from codegen.ir import Call, Graph, Trait, Value, dims_of
 from codegen.memory_order import ordered_values
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
@@ -105,7 +105,7 @@ def _of_one_number(r: Rewriter, call: Call) -> Value | None:
 def _repeated(r: Rewriter, value: Value) -> Value | None:
     """The number without axes that an array repeats."""
     node = r.node(value)
-    if node is None or node.op is not reshaping.broadcast_to_shape:
+    if node is None or Trait.SPLAT not in node.op.traits:
         return None
     number = node.operands[0]
     return number if not number.type.shape and number.type.dtype == value.type.dtype else None

@@ -24,7 +24,8 @@ from tracegrad.ops.type_rules import axes_of
 FLOATS = ("float32", "float64")
 
 TURNED = frozenset({reshaping.expand_axes, reshaping.transpose_axes})
-VIEWS = TURNED | {reshaping.broadcast_to_shape}
+REPEATED = frozenset({reshaping.broadcast_to_shape, reshaping.spread})
+VIEWS = TURNED | REPEATED
 
 DISSOLVED = VIEWS | {
     ufuncs.multiply,
@@ -329,7 +330,7 @@ class _Terms:
             axes = axes_of(node.attribute("axis"), 0)
             kept = tuple(label for i, label in enumerate(labels) if i not in axes)
             self._take(operands[0], kept, term, inverse)
-        elif node.op is reshaping.broadcast_to_shape:
+        elif node.op in REPEATED:
             self._take(operands[0], self._labels_of(operands[0], labels), term, inverse)
         elif node.op is reshaping.transpose_axes:
             order = node.attribute("axes") or tuple(reversed(range(len(labels))))

@@ -16,11 +16,12 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.types import ArrayType, ShapeError, broadcast
+from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.reshaping import (
-    broadcast_to_shape,
     expand_axes,
     reshape_to,
     sizes_of,
+    spread,
     squeeze_axes,
     transpose_axes,
 )
@@ -44,7 +45,7 @@ _RESHAPING = (reshape_to, expand_axes, squeeze_axes, transpose_axes)
 def repeated(x: Any, shape: tuple[Dim, ...]) -> Any:
     """`x` repeated to a shape; in a graph under construction that is a splat."""
     if type(x) is Staged:
-        return broadcast_to_shape(x, shape=shape)
+        return spread(x, shape=shape)
     x = small_of(x)
     return _repeated(np.asarray(x)[()] if is_number(x) else x, shape)
 
@@ -60,8 +61,8 @@ def _repeated(small: Any, shape: tuple[Dim, ...]) -> Any:
 
 
 def written_out(x: Any) -> Any:
-    """The value itself, of one that is only repeated."""
-    return broadcast_to_shape(x.small, shape=x.shape) if type(x) is Repeated else x
+    """The value itself, of one that is only repeated: an array in C order, as in programs."""
+    return full_of(x.small, shape=x.shape, dtype=None) if type(x) is Repeated else x
 
 
 def _apply(like: Any, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:

@@ -266,20 +266,16 @@ def squeezed_sum(r: Rewriter, call: Call) -> Value | None:
 def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
     """A repeated number in another shape is the number repeated to that shape."""
     splat = r.node(call.operands[0])
-    if (
-        splat is None
-        or splat.op is not reshaping.broadcast_to_shape
-        or splat.operands[0].type.shape
-    ):
+    if splat is None or Trait.SPLAT not in splat.op.traits or splat.operands[0].type.shape:
         return None
-    return r.emit(reshaping.broadcast_to_shape, splat.operands[0], shape=call.results[0].type.shape)
+    return r.emit(splat.op, splat.operands[0], shape=call.results[0].type.shape)
 
 
 @on(reshaping.reshape_to)
 def repeated(r: Rewriter, call: Call) -> Value | None:
     """broadcast_to(x[:, :, None], (n, m, 2)).reshape((n, 2 * m)) -> np.repeat(x, 2, axis=1)."""
     splat = r.node(call.operands[0])
-    if splat is None or splat.op is not reshaping.broadcast_to_shape:
+    if splat is None or Trait.SPLAT not in splat.op.traits:
         return None
     expanded = r.node(splat.operands[0])
     if expanded is None or expanded.op is not reshaping.expand_axes:

@@ -71,9 +71,10 @@ from tracegrad.differentiation.ways_back import BOOL, Unjoined, with_shared
 from tracegrad.ops.elementwise.ufuncs import add, greater
 from tracegrad.ops.python_lists import as_recorded
 from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
+from tracegrad.ops.shape.selection import increased_along, place_along
 from tracegrad.ops.staging import Stage
 
-ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
+ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at, place_along, increased_along})
 """Ops that put a cotangent together of those of rows."""
 MOST_AROUND = 20  # times that a path goes back through each loop, in arms that do not meet
 FEW_AROUND = 24  # times that it may do so besides

@@ -102,6 +102,21 @@ broadcast_to_shape = define(
     traits=(Trait.SPLAT,),
     batch=batching_rules.broadcasting,
 )
+spread = define(
+    "spread",
+    "np.full(shape, x)",
+    jax="jnp.broadcast_to(x, shape)",
+    infer=broadcast_shape,
+    vjp=_broadcast_vjp,
+    attributes={"shape": ...},
+    traits=(Trait.SPLAT, Trait.WRITTEN_OUT),
+    memory=lambda x, shape: None,
+    batch=batching_rules.broadcasting,
+    doc="""The cotangent of a sum: `x` repeated to `shape`, but where arrays repeat it anyway.
+
+    It is an array, and a view in programs where no bit depends on how it lies in memory.
+    """,
+)
 
 
 def broadcast_to(x: Any, shape: Sequence[Dim] | int) -> Any:
