@@ -55,6 +55,7 @@ class Trait(Enum):
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
     RAISES = "raises"  # of Python's numbers, where the second operand is 0: not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
+    MAYBE_UNSET = "maybe_unset"  # but by ops with this trait, and where it is returned
     EFFECT = "effect"  # runs unknown code: always called, never twice; may keep what it is given
 
     __hash__ = object.__hash__  # members are single; Enum's own hashes the name anew each time

@@ -42,6 +42,9 @@ from codegen.sizes import CountedLength
 from codegen.spelling import ATOM, CHOICE, COMPARE, PRODUCT, SUM, Fragment
 from codegen.types import kind
 
+ASKING = frozenset({Trait.HOLDS, Trait.MAYBE_UNSET})
+"""Ops that are given what is unset."""
+
 
 class Unseen(Block):
     """What follows a loop that was never left at its end; its origin is the loop's."""
@@ -700,7 +703,7 @@ class FunctionEmitter(Emitter):
     def _is_read(self, parameter: Value) -> bool:
         """Whether what a parameter holds is given to another variable or returned, set or not.
 
-        So it is where it stands in a list.
+        So it is where it stands in a list, and where an op asks whether it is set.
         """
         waiting, seen = [parameter], {parameter}
         while waiting:
@@ -711,7 +714,7 @@ class FunctionEmitter(Emitter):
             ):
                 return True
             readers = self.graph.users.get(value, ())
-            if any(isinstance(n, Call) and Trait.HOLDS in n.op.traits for n in readers):
+            if any(isinstance(n, Call) and n.op.traits & ASKING for n in readers):
                 return True
             new = [goal for goal in goals if goal not in seen]
             seen.update(new)

@@ -22,7 +22,8 @@ class Client:
     """`copy` gives an array in fresh memory; `full` an array of one number (attributes ``shape``
     and ``dtype``), `splat` what shows a value repeated over a ``shape``. Without them outputs may
     share memory with inputs. `copy_number`, where it is
-    given, copies what has no axes, and `array_of_number` makes an array of it. `fast_math` are
+    given, copies what has no axes, `copy_if_set` what some paths do not have, and `array_of_number`
+    makes an array of what has no axes. `fast_math` are
     passes for graphs that allow it, `memory` those for when outputs have memory of their own."""
 
     rules: tuple[Rule, ...] = ()
@@ -30,6 +31,7 @@ class Client:
     full: Op | None = None
     splat: Op | None = None
     copy_number: Op | None = None
+    copy_if_set: Op | None = None
     array_of_number: Op | None = None
     fast_math: tuple[Pass, ...] = ()
     memory: tuple[Pass, ...] = ()

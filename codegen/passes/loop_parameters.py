@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, walk
+from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, ends, walk
 from codegen.keys import type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
@@ -50,18 +50,31 @@ def _replaced(graph: Graph, stands: Mapping[Value, Value]) -> Graph:
 def _handed_on(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are their first arguments in all turns.
 
-    And for those of joins that are one value or unset.
+    And for those of joins that are one value or unset, unless the caller is told so.
     """
     stands: dict[Value, Value] = {}
-    inside = _made_in_bodies(graph)
+    inside, returned = _made_in_bodies(graph), _returned(graph)
     for parameter, given in graph.given.items():
-        first, *others = [v for v in given if not _is_unset(graph, v)] or given
+        some = given if parameter in returned else [v for v in given if not _is_unset(graph, v)]
+        first, *others = some or given
         if first in inside.get(parameter, ()):
             continue
         same = type_key(graph.sizes, parameter.type) == type_key(graph.sizes, first.type)
         if same and all(other in (parameter, first) for other in others):
             stands[parameter] = stands.get(first, first)
     return stands
+
+
+def _returned(graph: Graph) -> set[Value]:
+    """What is returned on some path, itself or handed on."""
+    found: set[Value] = set()
+    new = [value for block in ends(graph.block) for value in block.outputs]
+    while new:
+        value = new.pop()
+        if value not in found:
+            found.add(value)
+            new += graph.given.get(value, ())
+    return found
 
 
 def _is_unset(graph: Graph, value: Value) -> bool:

@@ -15,10 +15,12 @@ Before::                                   After::
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import NamedTuple
 
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Builder,
@@ -31,8 +33,9 @@ from codegen.ir import (
     Op,
     Trait,
     Value,
+    ends,
 )
-from codegen.loop_ownership import own_parameters
+from codegen.loop_ownership import may_be_overwritten, own_parameters
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.spelling import Subscript
 
@@ -42,8 +45,11 @@ def own_outputs(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     copy, full = client.copy, client.full
     if copy is None or full is None:
         return graph
-    ops = _Ops(copy, client.copy_number or copy, full, client.array_of_number)
-    shared = _Shared(_repeated(graph), _scalars(graph))
+    ops = _Ops(
+        copy, client.copy_number or copy, client.copy_if_set or copy, full, client.array_of_number
+    )
+    graph = _owned_in_arms(graph, ops)
+    shared = _Shared(_repeated(graph), _scalars(graph), _lacked(graph))
     return graph.with_block(_owned(graph, graph.block, ops, shared))
 
 
@@ -52,16 +58,18 @@ class _Ops(NamedTuple):
 
     copy: Op
     copy_number: Op
+    copy_if_set: Op
     full: Op
     array_of_number: Op | None
 
 
 class _Shared(NamedTuple):
     """`repeated` are values that show some of their memory more than once, `scalars` parameters
-    that hold nothing but NumPy scalars, and numbers."""
+    that hold nothing but NumPy scalars, and numbers, `lacked` those that some paths do not have."""
 
     repeated: set[Value]
     scalars: set[Value]
+    lacked: set[Value]
 
 
 def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
@@ -79,27 +87,19 @@ def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
         owner, made = graph.owner[output], graph.producer.get(output)
         row = _row(graph, made)
         is_free = owner not in taken and (row not in rows if row else owner not in dict(rows))
-        copy = ops.copy if output.type.shape else ops.copy_number
         if output.type.weak or _is_number(made):
             pass
+        elif output in shared.lacked:
+            may_be = _handed_to(graph, output)
+            if not taken.isdisjoint(may_be):
+                (output,) = builder.call(ops.copy_if_set, (output,), output.origin)
+            taken |= may_be
         elif _is_scalar(output, made, shared.scalars) and is_free:
             pass  # NumPy scalars are immutable
-        elif isinstance(made, Call) and made.memory is Trait.SPLAT:
-            number = made.operands[0]
-            if number.type.shape:
-                (output,) = builder.call(copy, (output,), output.origin)
-            else:
-                shape, dtype = output.type.shape, output.type.dtype
-                origin = output.origin
-                (output,) = builder.call(ops.full, (number,), origin, shape=shape, dtype=dtype)
-        elif not is_free or output in shared.repeated or not _is_own(graph, owner):
-            again = made if isinstance(made, Call) and made.op in ops else None
-            if again is not None:  # such an array is made once more
-                attributes = dict(again.attributes)
-                results = builder.call(again.op, again.operands, output.origin, **attributes)
-            else:
-                results = builder.call(copy, (output,), output.origin)
-            (output,) = results
+        elif (
+            _is_splat(made) or not is_free or output in shared.repeated or not _is_own(graph, owner)
+        ):
+            output = _copied(builder, output, made, ops)
         if row is not None:
             rows.add(row)
         else:
@@ -117,6 +117,98 @@ def _row(graph: Graph, made: Node | None) -> tuple[Value, int] | None:
         return None
     k = index.items[0] if len(index.items) == 1 else None
     return (x, k) if type(k) is int and k >= 0 else None
+
+
+def _copied(builder: Builder, value: Value, made: Node | None, ops: _Ops) -> Value:
+    """The value once more, in memory of its own."""
+    shape, dtype = value.type.shape, value.type.dtype
+    if isinstance(made, Call) and _is_splat(made) and not made.operands[0].type.shape:
+        results = builder.call(ops.full, made.operands, value.origin, shape=shape, dtype=dtype)
+    elif isinstance(made, Call) and made.op in ops:  # such an array is made once more
+        results = builder.call(made.op, made.operands, value.origin, **dict(made.attributes))
+    else:
+        results = builder.call(ops.copy if shape else ops.copy_number, (value,), value.origin)
+    return results[0]
+
+
+def _is_splat(made: Node | None) -> bool:
+    return isinstance(made, Call) and made.memory is Trait.SPLAT
+
+
+# -- what some paths do not have ------------------------------------------------------------------
+
+
+def _owned_in_arms(graph: Graph, ops: _Ops) -> Graph:
+    """The graph whose arms hand on copies of outputs that other arms do not have.
+
+    Behind them nobody could copy what is not there.
+    """
+    lacked = _lacked(graph)
+    if lacked <= own_parameters(graph):
+        return graph
+    return graph.with_block(_with_copies(graph, graph.block, lacked, ops))
+
+
+def _lacked(graph: Graph) -> set[Value]:
+    """The parameters of joins that are outputs, themselves or handed on, and unset on some path."""
+    outputs: set[Value] = set()
+    new = [value for block in ends(graph.block) for value in block.outputs]
+    while new:
+        value = new.pop()
+        if value not in outputs and isinstance(graph.producer.get(value), Join):
+            outputs.add(value)
+            new += graph.given[value]
+    lacked: set[Value] = set()
+    while more := {
+        p
+        for p in outputs - lacked
+        if any(_is_unset(graph, v) or v in lacked for v in graph.given[p])
+    }:
+        lacked |= more
+    return lacked
+
+
+def _handed_to(graph: Graph, parameter: Value) -> set[Value]:
+    """The owners of what a parameter may be, with the parameters by which it comes to be that."""
+    found: set[Value] = set()
+    new = [parameter]
+    while new:
+        value = graph.owner[new.pop()]
+        if value not in found:
+            found.add(value)
+            new += graph.given.get(value, ())
+    return found
+
+
+def _with_copies(graph: Graph, block: Block, lacked: Set[Value], ops: _Ops) -> Block:
+    """The block that hands on arrays of their own to those of these parameters that need it."""
+    builder, own = Builder(graph.sizes), own_parameters(graph)
+    for node in block.nodes:
+        if isinstance(node, Branch | Loop | Join):
+            inner = (_with_copies(graph, b, lacked, ops) for b in node.blocks)
+            node = replace(node, blocks=tuple(inner))
+        elif isinstance(node, Again):
+            given = zip(graph.heads[node.label].parameters, node.arguments, strict=True)
+            arguments = [
+                _copied(builder, a, graph.producer.get(a), ops)
+                if p in lacked - own and not _may_be_handed_on(graph, a, lacked)
+                else a
+                for p, a in given
+            ]
+            node = replace(node, arguments=tuple(arguments))
+        builder.append(node)
+    return block.with_nodes(tuple(builder.nodes))
+
+
+def _may_be_handed_on(graph: Graph, value: Value, lacked: Set[Value]) -> bool:
+    """Whether a value needs no copy: there is none, it has one, or nobody else reads it."""
+    alone = may_be_overwritten(graph, value) and len(graph.users[value]) == 1
+    return alone or value in lacked or value.type.weak or _is_unset(graph, value)
+
+
+def _is_unset(graph: Graph, value: Value) -> bool:
+    made = graph.producer.get(value)
+    return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
 
 def _is_number(node: Node | None) -> bool:

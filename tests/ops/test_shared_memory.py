@@ -322,7 +322,7 @@ def test_every_record_is_tried():
         python_lists.most,
     }
     of_programs |= {checkpoint_markers.budget_start, checkpoint_markers.budget_end}
-    of_programs.add(backward_begins)
+    of_programs |= {backward_begins, arrays_and_scalars.copy_if_set}
     of_programs |= {jax_random_keys.split, jax_random_keys.spread}  # a key is two numbers
     of_programs |= {
         checkpoint_markers.region_start,

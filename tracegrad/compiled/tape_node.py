@@ -17,12 +17,12 @@ import numpy as np
 
 from codegen import ir
 from codegen.errors import CodegenError
-from codegen.ir import Block, Call, Graph, Trait, Value, ends
+from codegen.ir import NOWHERE, Block, Builder, Call, Graph, Trait, Value, ends
 from codegen.load import load
 from codegen.passes.dce import dce
 from codegen.rewrite import at_ends
 from codegen.sizes import Size, Sizes, substitute
-from codegen.types import is_inexact
+from codegen.types import ArrayType, is_inexact
 from tracegrad.arguments.argument_changes import overlapping
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.arguments.stacked_lists import as_in
@@ -43,6 +43,7 @@ from tracegrad.execution.pipeline import compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
+from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.tape.foreign_arrays import kept
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record, slim
 from tracegrad.tape.write_checks import damaged
@@ -246,10 +247,12 @@ class Recorded:
     def _returning(self, block: Block) -> Block:
         """The forward, whose returns give what is kept as well, and which of them it is."""
         numbers = iter(self.numbers)
+        slots = self._alike_slots() if self.version.target == "jax" else []
 
         def change(end: Block) -> Block:
             number = next(numbers)
-            residuals = self.ways[number].residuals
+            way = self.ways[number]
+            end, residuals = _padded(end, way, slots, self.sizes) if slots else (end, way.residuals)
             given = (*end.outputs, *residuals)
             template = None
             if len(self.ways) > 1:
@@ -259,6 +262,17 @@ class Recorded:
             return replace(end, outputs=given, returns=template, names=names)
 
         return at_ends(block, change)
+
+    def _alike_slots(self) -> list[ArrayType]:
+        """The types of what each return keeps, where arms have to return the same types.
+
+        Each way has its residuals in some of them.
+        """
+        slots: list[ArrayType] = []
+        for way in self.ways.values():
+            free = dict(enumerate(slots))
+            way.slots = tuple([_taken(free, slots, r.type) for r in way.residuals])
+        return slots
 
     def _way(self, given: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Way:
         """The way back through straight code."""
@@ -326,6 +340,7 @@ class Recorded:
     def finish(self, found: Any, inputs: Sequence[Any], generators: Generators) -> Any:
         """The result, from what the forward returned; `generators` as they were before."""
         end, made = found if len(self.ways) > 1 else (0, found)
+        end = int(end)  # an array of JAX's
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.returned)
         tensors = [wrap(_held(x)) for x in made[: way.count]]
@@ -335,7 +350,7 @@ class Recorded:
             spent |= constant  # no backward comes from them
             function = _Applied(
                 way,
-                dict(zip(way.residuals, made[count:], strict=True)),
+                dict(zip(way.residuals, way.kept_of(made[count:]), strict=True)),
                 generators,
                 spent=set(map(way.outputs.index, spent)),
             )
@@ -382,6 +397,30 @@ class Unrecorded:
         end, made = found if len(results) > 1 else (0, found)
         tensors = [wrap(_held(x)) for x in made]
         return _done(results[end], made, tensors, inputs, False)
+
+
+def _taken(free: dict[int, ArrayType], slots: list[ArrayType], type: ArrayType) -> int:
+    """The number of a slot of a type, which is free no more."""
+    found = next((i for i, other in free.items() if other == type), len(slots))
+    if found == len(slots):
+        slots.append(type)
+    free.pop(found, None)
+    return found
+
+
+def _padded(
+    end: Block, way: Way, slots: Sequence[ArrayType], sizes: Sizes
+) -> tuple[Block, list[Value]]:
+    """What a return keeps, with zeros in the slots that it does not have."""
+    assert way.slots is not None
+    builder, own = Builder(sizes), dict(zip(way.slots, way.residuals, strict=True))
+    kept = [
+        own[i]
+        if i in own
+        else builder.call(zeros_of_shape, (), NOWHERE, shape=type.shape, dtype=type.dtype)[0]
+        for i, type in enumerate(slots)
+    ]
+    return end.with_nodes((*end.nodes, *builder.nodes)), kept
 
 
 def _is_array(x: Any) -> bool:

@@ -67,6 +67,7 @@ class Way:
     returned: tuple[Value, ...]  # the outputs, and what tells of them whether they require grad
     outputs: tuple[Value, ...]  # those of them that may have a gradient
     residuals: tuple[Value, ...] = ()  # that the path makes
+    slots: tuple[int, ...] | None = None  # where they are among what the path returns besides
     read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
     number: int = 0  # of its return, in the order of the graph
     told: Mapping[Value, int] = field(default_factory=dict)  # where it is told of an output
@@ -152,6 +153,10 @@ class Way:
         made = [v for v in back.reads if v not in self.path.inputs]
         self.residuals = tuple(dict.fromkeys([*made, *self._drawn]))
         self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in back.numbers)
+
+    def kept_of(self, given: Sequence[Any]) -> list[Any]:
+        """The residuals, of what the path has returned besides its outputs."""
+        return [*given] if self.slots is None else [given[i] for i in self.slots]
 
     @property
     def _drawn(self) -> list[Value]:

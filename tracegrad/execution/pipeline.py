@@ -36,7 +36,11 @@ from codegen.keys import graph_key
 from codegen.passes.client import Pass
 from tracegrad import config
 from tracegrad.fast_math import PASSES
-from tracegrad.ops.elementwise.arrays_and_scalars import copy_number, returned_array
+from tracegrad.ops.elementwise.arrays_and_scalars import (
+    copy_if_set,
+    copy_number,
+    returned_array,
+)
 from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
@@ -192,6 +196,7 @@ CLIENTS = {
         full=full_of,
         splat=broadcast_to_shape,
         copy_number=copy_number,
+        copy_if_set=copy_if_set,
         array_of_number=returned_array,
         fast_math=fast_math,
         memory=memory,
