@@ -125,7 +125,7 @@ class primitive(Ruled):
                 gs = [tangents[argnum] for argnum in asked]
                 return call(maker, (asked, gs, ans, args, kwargs), {})
 
-            return transposed(pushed, args, cotangent)
+            return transposed(self, pushed, args, kwargs, cotangent, asked)
 
         self._follows(Rule(forward, backward), users)
 

@@ -359,6 +359,49 @@ def test_forward_rules(either_way):
     checked(f)
 
 
+def running_sum():
+    f = primitive(lambda x, axis=0: np.cumsum(x, axis))
+    defjvp(f, lambda g, ans, x, axis=0: f(g, axis=axis))
+    return f
+
+
+def running_sum_for_jax():
+    f = tg.custom_jvp(lambda x: np.cumsum(x))
+    f.defjvp(lambda primals, tangents: (f(*primals), f(*tangents)))
+    return f
+
+
+@pytest.mark.parametrize("make", [running_sum, running_sum_for_jax])
+def test_a_rule_that_applies_its_function_to_the_tangent(either_way, make):
+    """So the rule of a linear function is: itself."""
+    f, ones, x = make(), np.ones(3), np.array([0.5, 2.0, -1.0])
+    assert_close(tg.jvp(f, (x,), (ones,))[1], np.cumsum(ones), 0.0)
+    assert_close(tg.make_jvp(f)(x)(ones)[1], np.cumsum(ones), 0.0)
+    assert_close(tg.grad(lambda x: np.sum(f(x)))(x), np.array([3.0, 2.0, 1.0]), 0.0)
+    for jacobian in (tg.jacfwd, tg.jacrev):
+        assert_close(jacobian(f)(x), np.tri(3), 0.0)
+    second = tg.hessian(lambda x: np.sum(f(x) ** 3))(x)
+    assert_close(second, tg.hessian(lambda x: np.sum(np.cumsum(x) ** 3))(x), rtol=1e-12)
+
+
+def test_a_rule_that_solves_again(either_way):
+    """Linear in one argument, and not in the other."""
+    solve = primitive(lambda a, b: np.linalg.solve(a, b))
+    defjvp(solve, lambda g, ans, a, b: solve(a, -(g @ ans)), lambda g, ans, a, b: solve(a, g))
+    a = np.array([[3.0, 1.0], [0.5, 2.0]])
+    found = tg.hessian(loss(solve), argnums=(0, 1))(a, X)
+    expected = tg.hessian(loss(np.linalg.solve), argnums=(0, 1))(a, X)
+    for row, expected_row in zip(found, expected, strict=True):
+        assert_close(row, expected_row, rtol=1e-10)
+
+
+def test_rules_that_apply_each_other(either_way):
+    one, two = primitive(lambda x: 2.0 * x[::-1]), primitive(lambda x: x[::-1] * 2.0)
+    defjvp(one, lambda g, ans, x: two(g))
+    defjvp(two, lambda g, ans, x: one(g))
+    assert_close(tg.grad(lambda x: np.sum(one(x) * Y))(X), 2.0 * Y[::-1], 0.0)
+
+
 def test_linear_functions(either_way):
     rolled = primitive(lambda x: np.roll(x, 1))
     def_linear(rolled)

@@ -73,6 +73,8 @@ class State(threading.local):
     apart: Any = None
     """The tracegrad.tape.functions_apart.Apart of the function that runs, where it is one that may
     read nothing of the function around it but what it is given."""
+    transposing: tuple[Any, ...] = ()
+    """Functions whose forward rule is being transposed: within it they are looked into."""
     of_jax: bool = False
     """True within calls that were given arrays of JAX: there an array has what those have."""
     aside: bool = False

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from tracegrad.runtime.thread_state import call
+from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.values.dispatch import FLOATING
-from tracegrad.values.pytree import flatten, leaf_paths, unflatten
+from tracegrad.values.pytree import flatten, leaf_paths, map_tree, unflatten
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -98,39 +99,69 @@ class custom_jvp(Ruled):
             return self._function(*args), args
 
         def backward(args: Any, cotangent: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
-            return transposed(lambda t: call(rule, (args, t), {})[1], args, cotangent)
+            def pushed(tangents: Any) -> Any:
+                return call(rule, (args, tangents), {})[1]
+
+            return transposed(self, pushed, args, {}, cotangent, asked)
 
         self._follows(Rule(forward, backward), (rule,))
         return rule
 
 
 def transposed(
-    pushed: Callable[[Any], Any], args: Sequence[Any], cotangent: Any
+    ruled: Ruled,
+    pushed: Callable[[Any], Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    cotangent: Any,
+    asked: Sequence[int],
 ) -> tuple[Any, ...]:
-    """The cotangents of arguments, from a linear map of their tangents to that of the value."""
+    """The cotangents of arguments, from a linear map of their tangents to that of the value.
+
+    The rule of a linear function applies it to the tangents, so what pulls this back would ask for
+    itself. Within its own rule a function is looked into, as one without a rule.
+    """
+    if ruled in STATE.transposing:
+        return _pulled(lambda xs: call(ruled._function, xs, kwargs), args, asked, cotangent)
+    before = STATE.update(transposing=(*STATE.transposing, ruled))
+    try:
+        return _pulled(pushed, map_tree(_zeros_like, tuple(args)), range(len(args)), cotangent)
+    finally:
+        STATE.update(**before)
+
+
+def _pulled(
+    function: Callable[[Any], Any], args: Sequence[Any], asked: Sequence[int], cotangent: Any
+) -> tuple[Any, ...]:
+    """The cotangents of those arguments of a function that are asked for, None for others."""
     leaves, spec = flatten(tuple(args))
-    asked = [i for i, x in enumerate(leaves) if np.asarray(_plain(x)).dtype.kind in FLOATING]
+    stops = list(accumulate(len(leaf_paths(child)) for child in spec.children))
+    spans = list(zip([0, *stops], stops))
+    places = [i for k in asked for i in range(*spans[k]) if _moves(leaves[i])]
 
-    def of_asked(*tangents: Any) -> Any:
-        every: list[Any] = [0.0] * len(leaves)
-        for i, tangent in zip(asked, tangents, strict=True):
-            every[i] = tangent
-        return pushed(unflatten(spec, every))
+    def of_places(*given: Any) -> Any:
+        every = list(leaves)
+        for i, x in zip(places, given, strict=True):
+            every[i] = x
+        return function(unflatten(spec, every))
 
-    _, pull = vjp_on_tape(of_asked, *[_zeros_like(leaves[i]) for i in asked])
-    cts = dict(zip(asked, pull(cotangent), strict=True))
+    _, pull = vjp_on_tape(of_places, *[leaves[i] for i in places])
+    cts = dict(zip(places, pull(cotangent), strict=True))
     found: list[Any] = []
-    start = 0
-    for child in spec.children:
-        stop = start + len(leaf_paths(child))
-        given = [cts.get(i, 0.0) for i in range(start, stop)]
-        found.append(unflatten(child, given) if any(start <= i < stop for i in asked) else None)
-        start = stop
+    for child, span in zip(spec.children, spans, strict=True):
+        given = [cts.get(i, 0.0) for i in range(*span)]
+        found.append(unflatten(child, given) if any(i in cts for i in range(*span)) else None)
     return tuple(found)
+
+
+def _moves(x: Any) -> bool:
+    return np.asarray(_plain(x)).dtype.kind in FLOATING
 
 
 def _zeros_like(x: Any) -> Any:
     """Zeros that are a Tensor where x is one: the derivative of what they make is recorded."""
+    if not _moves(x):
+        return 0.0
     zeros = np.zeros_like(_plain(x))[()]
     return wrap(zeros) if isinstance(x, Tensor) else zeros
 
