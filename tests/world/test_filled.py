@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from checks import assert_close
 
 import tracegrad as tg
 
@@ -156,6 +157,59 @@ def places_twice(x):
     np.add.at(b, ([0, 0, 1], [1, 1, 2]), x)
     np.minimum.at(b, [], b[:0] * x)
     return b.sum(axis=0)
+
+
+@program
+def places_of_several_kinds(x):
+    b = np.ones((2, 3, 3))
+    mask = np.array([True, False, True])
+    np.add.at(b, (0, [1, 1, 2]), x)
+    np.add.at(b, (slice(None), mask, [0, 2]), x[0])
+    np.subtract.at(b, (slice(None), [0, 2, 0]), x)
+    np.subtract.at(b, (0, slice(None), np.array([0, 2, 0])), x)
+    np.add.at(b, (None, slice(None), None, [0, 0, -1]), x[1])
+    np.subtract.at(b, np.ix_([1, 0, 1], [2, 1]), x)
+    np.add.at(b, ([[0], [1]], [0, 2]), x)
+    np.add.at(b, (PLACES, slice(0, 2)), x)
+    return b.sum(axis=0)[1]
+
+
+PLACES = np.array([0, 1, 1])
+
+
+@program
+def places_of_several_kinds_one_by_one(x):
+    b = np.ones((2, 3, 3))
+    np.multiply.at(b, (0, [1, 1, 2]), x)
+    np.multiply.at(b, (slice(None), [0, 2, 0]), x)
+    np.maximum.at(b, (slice(None), 1, [0, 2, 0]), x[1])
+    np.multiply.at(b, ([0, 0], slice(None), [1, 1]), x[0])
+    np.minimum.at(b, (Ellipsis, True, [1, 1]), x[2])
+    return b.sum(axis=0)[1]
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_places_that_each_call_has_anew(monkeypatch):
+    """No program multiplies at places that may be others in each call, and may be named twice."""
+    places = np.array([0, 2, 0])
+
+    def f(x, at):
+        y = np.stack([x, x])
+        np.multiply.at(y, (0, places), x)
+        np.maximum.at(y, (at, slice(None)), x)
+        return np.sum(y * y)
+
+    slope = tg.grad(f)
+    for at in (np.array([0, 0]), np.array([1, 0, 1])):
+        for _ in range(2):
+            monkeypatch.setattr(tg.config, "compile", True)
+            compiled = slope(X, at)
+            monkeypatch.setattr(tg.config, "compile", False)
+            assert_close(compiled, slope(X, at), 0.0)
+        y = tg.tensor(X, requires_grad=True)
+        f(y, at).backward()
+        assert_close(y.grad.numpy(), compiled, 0.0)
+        places[:] = [1, 1, 1]
 
 
 @program

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from tracegrad.tensors import array_functions, type_info
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.inplace import stay_equal, update
 from tracegrad.tensors.methods import written_to_out
+from tracegrad.tensors.repeated_places import RepeatedPlaces
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
@@ -183,39 +184,20 @@ def _at(name: str, x: Any, index: Any, *values: Any) -> None:
     if is_scalar(x._array):
         raise TypeError("first operand must be array")
     if name in ("add", "subtract"):
-        update(x, array_functions.index_add, index, values[0] if name == "add" else -values[0])
+        update(x, partial(_added, index), values[0] if name == "add" else -values[0])
         return
     function = _ufunc_called(name)
     if not normalize(x, index)[1]["repeats"] or 0 in np.shape(x._array):  # no place is there twice
         x[index] = function(getitem(x, index), *values)  # type: ignore[index]
         return
-    parts = index if isinstance(index, tuple) else (index,)
-    parts = tuple([np.asarray(part, int) if type(part) is list else part for part in parts])
-    if any(isinstance(part, Tensor) or np.asarray(part).dtype.kind not in "iu" for part in parts):
-        raise TracegradError(
-            f"np.{name}.at with an array of places that is an argument, or read from outside, of "
-            f"which some may be named twice, has no gradient here: write "
-            f"x[index] = np.{name}(x[index], ...) where none is{at_line()}"
-        )
-    places = np.broadcast_arrays(*parts)
-    shape = (*places[0].shape, *x.shape[len(places) :])
-    whole = [array_functions.broadcast_to(array_functions.asarray(v), shape) for v in values]
-    for turn in _turns(places, x.shape):
-        at = tuple([place[turn] for place in places])
+    places = RepeatedPlaces(index, np.shape(x._array), name)
+    whole = [array_functions.broadcast_to(array_functions.asarray(v), places.shape) for v in values]
+    for at, turn in places.groups():
         x[at] = function(getitem(x, at), *[getitem(v, turn) for v in whole])  # type: ignore[index]
 
 
-def _turns(places: Sequence[np.ndarray], shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
-    """The places in such groups that none is named twice in one: first namings, second ones, ..."""
-    lengths = shape[: len(places)]
-    inside = [place % length for place, length in zip(places, lengths, strict=True)]
-    flat = np.ravel_multi_index(inside, lengths).ravel()
-    order = np.argsort(flat, kind="stable")
-    starts = np.searchsorted(flat[order], flat[order])
-    number = np.empty_like(order)
-    number[order] = np.arange(flat.size) - starts
-    for k in range(number.max(initial=-1) + 1):
-        yield np.unravel_index(np.flatnonzero(number == k), places[0].shape)
+def _added(index: Any, x: Any, value: Any) -> Any:
+    return array_functions.index_add(x, index, value)
 
 
 def _cast(ufunc: Any, operands: list[Any], dtype: np.dtype, casting: str) -> list[Any]:
