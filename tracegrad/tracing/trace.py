@@ -733,19 +733,27 @@ class Trace:
             return None
         return self.world.loops.span_of(start, stop, step, length)  # type: ignore[no-any-return]
 
-    def count_true(self, mask: Value, array: Any) -> Dim:
+    def count_true(self, mask: Value, array: Any, is_length: bool = True) -> Dim:
         """The number of True in a mask: a length that only the data tell.
 
         Masks that are the same computation have one count. Where a shape needs the count to be
-        something (or the target wants its lengths beforehand), it is looked at.
+        something (or the target wants its lengths beforehand), it is looked at. Where it need be no
+        length, it is the number of now, unless it is one already.
         """
-        return self.length_of(self._computation(mask), mask, int(np.count_nonzero(array)))
+        key, count = self._computation(mask), int(np.count_nonzero(array))
+        if not is_length:
+            known = self.known_count(key)
+            return count if known is None else known
+        return self.length_of(key, mask, count)
+
+    def known_count(self, key: Hashable) -> Dim | None:
+        """The number of True in a mask that something asked for on this path."""
+        known = self.counts.get(key)
+        return None if isinstance(known, Size) and not self._is_on_this_path(known) else known
 
     def length_of(self, key: Hashable, teller: Value, count: int) -> Dim:
         """A length that a value tells: a mask, or how many there are."""
-        known = self.counts.get(key)
-        if isinstance(known, Size) and not self._is_on_this_path(known):
-            known = None
+        known = self.known_count(key)
         if known is None:
             if self.static_lengths:
                 self._look_at_count(teller, count)

@@ -36,13 +36,15 @@ from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape import windows_in_jax
 from tracegrad.ops.shape.creation import (
-    LITERAL,
     arange_in,
-    array_of,
     bare,
     dims_of_shape,
-    nested,
-    new,
+)
+from tracegrad.ops.shape.index_items import (
+    array_of_item,
+    count_true,
+    has_static_lengths,
+    with_axes_for_masks,
 )
 from tracegrad.ops.shape.reshaping import (
     expand_axes,
@@ -50,9 +52,9 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
+    squeeze_axes,
 )
 from tracegrad.ops.special_cotangents import Later, Negated
-from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.values.pandas_columns import numbers_of
 
@@ -538,8 +540,11 @@ INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at, subtrac
 # -- indices as users write them ----------------------------------------------------------------
 
 
-def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What a user put between brackets: its arrays, and the attributes of the ops on it."""
+def normalize(x: Any, key: Any, writing: bool = False) -> tuple[list[Any], dict[str, Any]]:
+    """What a user put between brackets: its arrays, and the attributes of the ops on it.
+
+    A mask without axes where something is written need not tell a length.
+    """
     items = key if isinstance(key, tuple) else (key,)
     spans = spans_in_turns(x, items)
     shown: list[object] = []
@@ -565,12 +570,12 @@ def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             shown.append(int(item))
         else:
-            array = _index_array(numbers_of(item))
+            array = array_of_item(numbers_of(item))
             found = [array]
-            if dtype_of(array) == "bool" and ndim_of(array) and _static_lengths(array, x):
+            if dtype_of(array) == "bool" and ndim_of(array) and has_static_lengths(array, x):
                 found = _places_of(x, array)
             elif dtype_of(array) == "bool":
-                counts.append(count_true(array, x))
+                counts.append(count_true(array, x, is_length=not writing or ndim_of(array) > 0))
             else:
                 of_ints.append(item if isinstance(item, list) else array)
             shown += [Slot(len(arrays) + i) for i in range(len(found))]
@@ -593,57 +598,6 @@ def _may_repeat(of_ints: Sequence[Any]) -> bool:
     return any(isinstance(array, list) or ndim_of(array) for array in of_ints)
 
 
-def _index_array(item: Any) -> Any:
-    """An array of ints or a mask that is an item of an index."""
-    if isinstance(item, list | tuple):
-        parts = [int(part) if hasattr(part, "_traced") else part for part in item]
-        item = _literal(np.asarray(parts))
-    elif isinstance(item, bool | np.bool_):
-        item = np.asarray(item)
-    try:
-        dtype = dtype_of(item)
-    except (TypeError, ValueError):
-        dtype = type(item).__name__
-    if dtype != "bool" and "int" not in dtype:
-        raise IndexError(
-            "only ints, slices, ..., None and arrays of ints or bool are indices, not "
-            f"{dtype}{': take .astype(int) of it' if 'float' in dtype else ''}"
-        )
-    return item
-
-
-def _literal(array: np.ndarray) -> Any:
-    """A list that stands in an index: written into the program when short."""
-    if array.size == 0 and array.dtype == np.float64:
-        array = array.astype(np.intp)
-    if STATE.trace is None or array.size > LITERAL or array.dtype.kind not in "bi":
-        return array
-    return new(array_of, values=nested(array.tolist()), dtype=array.dtype.name)
-
-
-def count_true(mask: Any, x: Any = None) -> Dim:
-    """How many elements of `mask` are true: a length, while tracing one that every call has anew.
-
-    `x` is what the mask selects from; where neither is a Tensor nothing is being traced.
-    """
-    array = getattr(mask, "_array", mask)
-    if not _recorded(mask, x) or np.ndim(array) == 0:
-        return int(np.count_nonzero(array))
-    trace = STATE.trace
-    size: Dim = trace.count_true(trace.lift(mask, trace.origin()), array)
-    return size
-
-
-def _recorded(*operands: Any) -> bool:
-    """Whether an op on these goes into the trace in progress."""
-    return STATE.trace is not None and any(hasattr(x, "_traced") for x in operands)
-
-
-def _static_lengths(*operands: Any) -> bool:
-    """Whether these are recorded for a target that must know every length beforehand."""
-    return _recorded(*operands) and STATE.trace.static_lengths
-
-
 def _places_of(x: Any, mask: Any) -> list[Any]:
     """A mask as integer arrays, one an axis; the number of True is looked at."""
     if type(mask) not in HANDLERS:
@@ -655,6 +609,7 @@ def getitem(x: Any, key: Any) -> Any:
     """``x[key]`` with everything that NumPy's brackets take."""
     if type(key) is int:  # the usual case, without the search for others
         return (element if x.ndim == 1 else getitem_basic)(x, index=Subscript((key,)))
+    x, key, _ = with_axes_for_masks(x, key)
     arrays, at = normalize(x, key)
     if not arrays:
         items = at["index"].items
@@ -695,16 +650,23 @@ def _reversed(x: Any, items: tuple[Any, ...]) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> Any:
     """A copy of `x` with ``x[key]`` replaced by `value` (cast to the dtype of `x`)."""
     value = as_array(value)
-    if _is_mask(key) and ndim_of(value) == 0 and _static_lengths(x, key):
+    if _is_mask(key) and ndim_of(value) == 0 and has_static_lengths(x, key):
         chosen = choose(_over(key, x), value, x)  # a choice among elements needs no length
         return chosen if dtype_of(chosen) == dtype_of(x) else astype(chosen, dtype=dtype_of(x))
-    arrays, at = normalize(x, key)
-    return set_at(x, value, *arrays, **at)
+    return _written(set_at, x, key, value)
+
+
+def _written(op: OpRecord, x: Any, key: Any, value: Any) -> Any:
+    """What an op that writes at an index makes of an array."""
+    whole, key, axes = with_axes_for_masks(x, key)
+    arrays, at = normalize(whole, key, writing=True)
+    result = op(whole, value, *arrays, **at)
+    return squeeze_axes(result, axis=one_or_many(tuple(axes))) if axes else result
 
 
 def _is_mask(key: Any) -> bool:
     array = isinstance(key, np.ndarray) or type(key) in HANDLERS
-    return array and dtype_of(key) == "bool" and ndim_of(key) > 0
+    return array and dtype_of(key) == "bool"
 
 
 def _over(mask: Any, x: Any, before: int = 0) -> Any:
@@ -720,9 +682,7 @@ def index_set(x: Any, key: Any, value: Any) -> Any:
 
 def index_add(x: Any, key: Any, value: Any) -> Any:
     """`x` with `value` added at ``x[key]`` as a new array; a place named twice gets both values."""
-    value = as_array(value)
-    arrays, at = normalize(x, key)
-    return add_at(x, value, *arrays, **at)
+    return _written(add_at, x, key, as_array(value))
 
 
 # -- where something is true --------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The different elements of arrays, and what two arrays have in common.
 
 How many there are only the data tell: while tracing, the number is a length of its own
-(`tracegrad.ops.shape.indexing.count_true`), as for boolean masks. The gradient of a unique value
+(`tracegrad.ops.shape.index_items.count_true`), as for boolean masks. The gradient of a unique value
 goes to the first element that has it.
 """
 
