@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from checks import assert_same_bits, function_of
+from checks import assert_same_bits, function_of, wide_jax
 
 import tracegrad as tg
 from tracegrad.errors import LostGradientError
@@ -401,3 +403,136 @@ def test_a_tensor_that_requires_grad():
         loss.backward()
         np.testing.assert_array_equal(w.grad.numpy(), 2 * w.detach().numpy())
     assert compiled.cache_info().versions == 1
+
+
+def added_up(s, x, w):
+    run = 0.0
+    for row in x:
+        run += ((row * w) ** 2).sum().item()
+    return run
+
+
+def smallest(s, x, w):
+    best, loss = np.inf, 0.0
+    for row in x:
+        y = (row * w).sum()
+        best = min(best, y.item())
+        loss = loss + y
+    return loss, best
+
+
+def smallest_by_a_branch(s, x, w):
+    best, loss = 1e9, 0.0
+    for row in x:
+        y = (row * w).sum()
+        v = y.item()
+        if v < best:
+            best = v
+        loss = loss + y
+    return loss, best, [best * 2.0]
+
+
+def kept_in_turns(s, x, w):
+    y = x[0] * w
+    loss = ((y - s.mean) ** 2).sum()
+    for _ in range(9):
+        s.mean = 0.9 * s.mean + 0.1 * y.sum().item()
+        y = 0.9 * y
+    return loss
+
+
+def kept_behind_them(s, x, w):
+    total, loss = s.mean, 0.0
+    for row in x:
+        y = row * w
+        total += (y.sum() / 3.0).item()
+        loss = loss + (y * total).sum()
+    s.mean, s.pair, s.named = total, (total, [total]), {"mean": total}
+    return loss
+
+
+def set_by_an_arm(s, x, w):
+    y = x[0] * w
+    loss = ((y - s.mean) ** 2).sum()
+    if x[0, 0] > 0.0:
+        top = y.sum().item()
+    else:
+        top = 0.0
+    s.mean = top
+    return loss, top
+
+
+def of_another_arm(s, x, w):
+    last = 0.0
+    for row in x:
+        last = np.sin(row[0] * w[0]) if row[0] > 0.0 else (row[1] * w[1]).item()
+    s.mean = 2.0
+    return (x * w * last).sum()
+
+
+def until_small(s, x, w):
+    loss = ((x[0] * w - s.mean) ** 2).sum()
+    while loss.item() > 1e-3:
+        s.mean = 0.5 * s.mean + 0.1 * loss.item()
+        loss = loss * 0.5
+    return loss
+
+
+def of_steps(s, x, w):
+    count, loss = 0.0, 0.0
+    for row in x:
+        y = (row * w).sum()
+        count += float(np.floor(y))
+        loss = loss + y
+    s.mean = count
+    return loss, count
+
+
+def listed(s, x, w):
+    values, loss = [], 0.0
+    for row in x:
+        y = (row * w).sum()
+        values.append(y.item())
+        loss = loss + y
+    s.mean = max(values)
+    return loss * s.mean, values
+
+
+KEPT = [added_up, smallest, smallest_by_a_branch, kept_in_turns, kept_behind_them, set_by_an_arm]
+KEPT += [of_another_arm, until_small, of_steps, listed]
+
+
+@pytest.mark.parametrize("outside", [True, False])
+@pytest.mark.parametrize("f", KEPT, ids=lambda f: f.__name__)
+def test_a_number_of_a_history_is_a_number_without_one_in_every_call(f, outside):
+    """Whichever variable holds it, whether it is returned or stored, it is a float of Python's."""
+
+    def seen(compiles):
+        s, found = SimpleNamespace(mean=0.5), []
+        w = tg.tensor([1.0, 2.0], requires_grad=True)
+        step = (lambda x: f(s, x, w)) if outside else (lambda x, w: f(s, x, w))
+        call = tg.compile(step) if compiles else step
+        for n in (10, 10, 3, 12, 9, 8, 1):
+            x = tg.tensor(np.random.default_rng(n).normal(size=(n, 2)))
+            result = call(x) if outside else call(x, w)
+            loss, *others = result if isinstance(result, tuple) else (result,)
+            w.grad = None
+            if isinstance(loss, tg.Tensor):
+                loss.backward()
+                others += [loss.detach().numpy(), w.grad.numpy()]
+            else:
+                others += [loss]
+            found.append((repr(s), repr(others)))
+        return found
+
+    assert seen(True) == seen(False)
+
+
+@pytest.mark.parametrize("f", [constant, lambda x: x * x.sum().item()], ids=["loop", "straight"])
+def test_jax_takes_an_item_for_a_constant_too(f):
+    jax = pytest.importorskip("jax")
+    compiled = tg.compile(f, backend="jax")
+    x = np.random.default_rng(3).random(10)
+    with wide_jax():
+        found = jax.grad(lambda x: compiled(x).sum())(jax.numpy.asarray(x))
+    np.testing.assert_allclose(found, tg.grad(lambda x: f(x).sum())(x), rtol=1e-12)

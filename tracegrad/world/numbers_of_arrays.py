@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.ops.elementwise.python_numbers import number_read, whole_number
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tape.tape import has_slope
 from tracegrad.tensors.tensor import Tensor
@@ -46,11 +47,18 @@ def _of_axes(kind: type, x: Tensor) -> Any:
 
 def _float(x: Tensor) -> Tensor:
     """A number as a float of Python's, with which its history does not go on."""
-    lost = has_slope(x)
-    number = _as_number(x, number_read(x, lost=lost_at() if lost else ""))
-    if lost:
+    if has_slope(x):
+        number = _as_number(x, number_read(x, lost=lost_at()))
         x._became((number,))
-    return number
+        return number
+    if x._node is not None:  # nothing is lost of steps
+        return _constant(x)
+    return _as_number(x, number_read(x, lost=""))  # JAX may differentiate the program
+
+
+def _constant(x: Tensor) -> Tensor:
+    """A number as a float of Python's, from which no gradient goes back, in turns of loops too."""
+    return _as_number(x, number_read(stop_gradient(x), lost=""))
 
 
 def _as_number(x: Tensor, number: Tensor) -> Tensor:
@@ -103,5 +111,5 @@ def item(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Callable[[], An
     if not x._is_traced or x.ndim:
         return None
     if x.dtype.kind == "f":
-        return lambda: _as_number(x, number_read(x, lost=""))
+        return lambda: _constant(x)
     return (lambda: _as_number(x, whole_number(x))) if x.dtype.kind in "iu" else None
