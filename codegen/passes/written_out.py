@@ -17,7 +17,9 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Node, Trait, Value
+from collections.abc import Callable
+
+from codegen.ir import Call, Graph, Node, Op, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
 
@@ -32,13 +34,14 @@ def written_out(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     full, splat = client.full, client.splat
     if full is None or splat is None or not any(map(_is_spread, graph.all_nodes)):
         return graph
-    read = _read_in_order(graph)
+    read = _read_by(graph, lambda op: not op.traits & (IN_ANY_ORDER | {Trait.TOTAL}))
+    summed = _read_by(graph, lambda op: Trait.TOTAL in op.traits)
 
     @offered(lambda op: Trait.WRITTEN_OUT in op.traits)
     def as_array(r: Rewriter, call: Call) -> Value | None:
         (x,), (result,) = call.operands, call.results
         shape, dtype = result.type.shape, result.type.dtype
-        if result in read:
+        if result in read or (result in summed and x.type.shape):  # sums of a number need no array
             return r.emit(full, x, shape=shape, dtype=dtype)
         return r.emit(splat, x, shape=shape)
 
@@ -49,13 +52,13 @@ def _is_spread(node: Node) -> bool:
     return isinstance(node, Call) and Trait.WRITTEN_OUT in node.op.traits
 
 
-def _read_in_order(graph: Graph) -> set[Value]:
-    """The values of whose memory an op reads the order, themselves or by views and parameters."""
+def _read_by(graph: Graph, reads: Callable[[Op], bool]) -> set[Value]:
+    """The values that such ops read, themselves or by views and parameters."""
     read: set[Value] = set()
     new = [
         operand
         for node in graph.all_nodes
-        if isinstance(node, Call) and not (node.op.traits & IN_ANY_ORDER or node.shown)
+        if isinstance(node, Call) and node.shown is None and reads(node.op)
         for operand in node.operands
     ]
     while new:

@@ -342,6 +342,10 @@ def test_what_only_elementwise_ops_read_is_a_splat():
     begin = "%c = constant(2.0)\n%a = spread(%c, shape=(n1, n2))\n"
     assert splats(begin + "%b = mul(%a, %y)\nreturn %b") == 1
     assert splats(begin + "%b = matmul(%x, %a)\nreturn %b") == 0
+    total = "%b = sum(%a, axis=None, keepdims=False)\nreturn %b"
+    assert splats(begin + total) == 1
+    row = "%a = spread(%v, shape=(n1, n2))\n" + total
+    assert "splat(" not in after(written_out, body(row, MATRICES + ", v: float64[n2]"))
     of_the_user = begin.replace("spread", "splat") + "%b = matmul(%x, %a)\nreturn %b"
     assert splats(of_the_user) == 1  # a view, as in NumPy
 

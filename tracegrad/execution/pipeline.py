@@ -44,6 +44,7 @@ from tracegrad.ops.elementwise.arrays_and_scalars import (
 from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
+from tracegrad.optimizer.alike_items import alike_items
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
 from tracegrad.optimizer.memory_order import in_known_order, without_order
@@ -186,6 +187,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
 
 
 BEFORE_LIFETIME = (
+    Pass(alike_items, "equal calls are one, and no item of a list is seen as a row of its own yet"),
     Pass(rows_to_lists, "rows are returned, not the array"),
     Pass(scalar_outputs, "what is computed is known: most of it is a scalar anyway"),
 )
