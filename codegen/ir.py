@@ -7,8 +7,7 @@ values), `Check` (Python looked at a value: the program is left unless the outco
 and `Again` (the next turn of a loop around, or what is behind a join around). The last four end
 their block: blocks are a tree of dominators with edges to loops and joins around. What is made
 before a block is read in it as it is; what differs from turn to turn, or from path to path, is a
-parameter. Ops are an open set supplied by the client; codegen asks their traits and never their
-names.
+parameter. Ops are an open set that the client supplies; codegen asks for traits, never for names.
 """
 
 from __future__ import annotations
