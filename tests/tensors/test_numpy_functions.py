@@ -593,6 +593,46 @@ def test_places_that_are_not_there_raise(f, good, bad, backend):
                         called(run, order)
 
 
+@pytest.mark.parametrize("function", [np.place, np.putmask])
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_masks_of_another_size_are_refused(function, backend, monkeypatch):
+    """A mask has as many elements as what is written to, in any shape."""
+    if backend == "jax":
+        pytest.importorskip("jax")
+
+    def f(x, mask):
+        y = x * 1.0
+        function(y, mask, [3.0, 4.0, 5.0])
+        return np.sum(y * y)
+
+    x = OPERANDS["x"]
+    slope = tg.value_and_grad(f, backend=backend)
+    masks = [x > 0.5, (x > 0.5).ravel(), (x > 0.5).T, x[0] > 0.5, np.ones(7, bool), x > 0.5]
+    for mask in (*masks, [True], [1, 0, 1, 0, 0, 1]):
+        fits = np.size(mask) == x.size
+        for compile in (True, False):
+            monkeypatch.setattr(tg.config, "compile", compile)
+            if fits:
+                np.testing.assert_allclose(slope(x, mask)[0], f(x, mask))
+                continue
+            for run in (lambda mask=mask: slope(x, mask), lambda mask=mask: f(tg.tensor(x), mask)):
+                with pytest.raises(ValueError, match="mask and data must be the same size"):
+                    run()
+
+
+def test_how_many_are_not_zero_may_be_asked():
+    """Of numbers too, where a shape depends on it."""
+
+    def f(x, m):
+        return np.sum(np.concatenate([x[np.nonzero(m)], np.zeros(len(np.argwhere(m)))])) * m.size
+
+    places = [np.array([1, 0, 2]), np.array([0.5, 0.0, 0.0]), np.array([True, True, False])]
+    for backend in ("numpy", "jax"):
+        g = tg.compile(f, backend=backend)
+        for m in (*places, *places):
+            assert g(np.arange(3.0), m) == f(np.arange(3.0), m)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(
     "f",

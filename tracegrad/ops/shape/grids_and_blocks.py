@@ -50,10 +50,11 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
+    sizes_of,
 )
 from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.values.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
+from tracegrad.values.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
 
 # -- more and fewer elements --------------------------------------------------------------------
 
@@ -497,7 +498,7 @@ def _chosen(mask: Any, a: Any, b: Any) -> Any:
 
 def putmask(x: Any, mask: Any, values: Any) -> None:
     """Writes the elements of `values`, repeated to the size of `x`, to `x` where `mask` is true."""
-    values = as_array(values)
+    values, mask = as_array(values), _mask_over(x, mask, "putmask")
     if ndim_of(values) and shape_of(values) != shape_of(x):
         if not _count(values):
             return
@@ -505,9 +506,20 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
     x[...] = _chosen(mask, values, x)
 
 
+def _mask_over(x: Any, mask: Any, function: str) -> Any:
+    """A mask of as many elements as `x`, in the shape of `x`."""
+    mask = as_array(mask)
+    sizes, own, given = sizes_of([x, mask]), shape_of(x), shape_of(mask)
+    if len(own) == len(given) and all(map(sizes.same, own, given)):
+        return mask
+    if not sizes.same(sz.mul(own), sz.mul(given)):
+        raise ShapeError(f"{function}: mask and data must be the same size")
+    return apply_in(x, reshape_to, {"shape": own}, mask)
+
+
 def place(x: Any, mask: Any, vals: Any) -> None:
     """Writes values, repeated, into the Tensor `x`, one after the other where `mask` is true."""
-    places = nonzero(ravel(as_array(mask)))[0]
+    places = nonzero(ravel(_mask_over(x, mask, "place")))[0]
     count = length_of(places, 0)
     if count:
         if not _count(as_array(vals)):

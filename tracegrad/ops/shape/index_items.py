@@ -43,14 +43,14 @@ def _literal(array: np.ndarray) -> Any:
 
 
 def count_true(mask: Any, x: Any = None, is_length: bool = True) -> Dim:
-    """How many elements of `mask` are true: a length, while tracing one that every call has anew.
+    """How many elements of `mask` are true, or not 0: a length, while tracing one that every call has anew.
 
     `x` is what the mask selects from; where neither is a Tensor nothing is being traced.
     """
     array = getattr(mask, "_array", mask)
     if not (_is_recorded(mask) or (_is_recorded(x) and np.ndim(array))):
         return int(np.count_nonzero(array))
-    trace = STATE.trace
+    trace, mask = STATE.trace, mask if dtype_of(mask) == "bool" else mask != 0
     size: Dim = trace.count_true(trace.lift(mask, trace.origin()), array, is_length)
     return size
 
@@ -80,8 +80,9 @@ def with_axes_for_masks(x: Any, key: Any) -> tuple[Any, Any, list[int]]:
     at = 0
     for item, taken in zip(items, widths, strict=True):
         if _is_without_axes(item):
+            count: Any = count_true(array_of_item(item), x)
             axes.append(at)
-            shown.append([0] * int(count_true(array_of_item(item), x)))
+            shown.append([0] * count)
             at += 1
         else:
             shown.append(item)
