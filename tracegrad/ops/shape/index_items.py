@@ -43,7 +43,7 @@ def _literal(array: np.ndarray) -> Any:
 
 
 def count_true(mask: Any, x: Any = None, is_length: bool = True) -> Dim:
-    """How many elements of `mask` are true, or not 0: a length, while tracing one that every call has anew.
+    """How many elements of `mask` are not 0: a length, while tracing one of each call.
 
     `x` is what the mask selects from; where neither is a Tensor nothing is being traced.
     """
