@@ -167,8 +167,21 @@ def in_arms(s: Any, x: Any) -> Any:
     return h, h[0]
 
 
-@pytest.mark.parametrize("f", [carried, looked_at, rows_appended, array_filled, in_arms])
+def beside_a_function(s: Any, x: Any) -> Any:
+    s.made = lambda: 0.0  # calls are answered by their runs, then eagerly
+    h = x
+    for _ in range(40):
+        h = h * 0.5 if h.sum() > 2 else h + x
+    s.kept = (h, h * 2)
+    return h, h[0]
+
+
+LOOPS = [carried, looked_at, rows_appended, array_filled, in_arms, beside_a_function]
+
+
+@pytest.mark.parametrize("f", LOOPS)
 @pytest.mark.parametrize("modes", ["nnn", "ggg", "gngn"])
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 def test_types_of_what_loops_carry(f: Any, modes: str) -> None:
     for weight in (True, False):
         assert session(f, True, weight, modes) == session(f, False, weight, modes)

@@ -27,6 +27,7 @@ class Held:
 
     def __init__(self) -> None:
         self.w = tg.tensor([1.0, 2.0], requires_grad=True)
+        self.v = tg.tensor([0.5, -0.5], requires_grad=True)
         self.c = tg.tensor([3.0, 4.0])
         self.acts: dict[str, Any] = {}
 
@@ -168,6 +169,121 @@ def data_is_written(held):
 
 
 @program(compiled=False)
+def data_is_clipped(held):
+    def f(x):
+        held.w.data.clamp_(-1.5, 1.5)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=True)
+def data_is_clipped_behind_its_use(held):
+    def f(x):
+        y = (x + held.w).sum()
+        held.w.data.clamp_(-1.5, 1.5)
+        return y
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_used_between_writes(held):
+    def f(x):
+        with tg.no_grad():
+            held.w.mul_(0.5)
+        y = (x + held.w).sum()
+        with tg.no_grad():
+            held.w.mul_(3.0)
+        return y
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_read_by_iterations_that_write_it(held):
+    def f(x):
+        y = x.sum()
+        for _ in range(10):
+            y = y + held.w.sum()
+            with tg.no_grad():
+                held.w.mul_(0.9)
+        return y
+
+    return f
+
+
+@program(compiled=True)
+def written_leaf_is_read_under_no_grad(held):
+    def f(x):
+        held.v.data.mul_(0.9)
+        with tg.no_grad():
+            norm = held.v.norm()
+        return (x * held.w).sum() * norm + (x * held.v.detach()).sum()
+
+    return f
+
+
+@program(compiled=False)
+def view_with_a_history_follows_a_write(held):
+    def f(x):
+        first = held.w[:1]
+        held.w.data.mul_(2.0)
+        return (x + first).sum()
+
+    return f
+
+
+@program(compiled=True)
+def data_follows_another_one(held):
+    def f(x):
+        held.c.data.mul_(0.9).add_(0.1 * held.w.data)
+        held.v.data.copy_(held.w.data)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=True)
+def data_is_written_in_iterations(held):
+    def f(x):
+        for _ in range(12):
+            held.v.data.mul_(0.9)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def data_of_an_argument_is_written(held):
+    def f(x):
+        x.data.mul_(2.0)
+        return (x * held.w).sum()
+
+    return f
+
+
+@program(compiled=False)
+def data_of_an_own_leaf_is_written(held):
+    def f(x):
+        w = tg.ones(2, requires_grad=True)
+        w.data.mul_(3.0)
+        return (x * held.w).sum() + w.detach().sum()
+
+    return f
+
+
+@program(compiled=False)
+def leaf_is_detached_in_place(held):
+    def f(x):
+        if held.v.requires_grad:
+            held.v.detach_()
+        return (x * held.w * held.v).sum()
+
+    return f
+
+
+@program(compiled=False)
 def buffer_gets_a_history(held):
     def f(x):
         if held.c.requires_grad:
@@ -279,10 +395,11 @@ def ran(f: Callable[..., Any], held: Held) -> list[Any]:
             first = result[0] if isinstance(result, tuple) else result
             first.backward()
             leaf = result[1] if isinstance(result, tuple) else None
-            leaves = [x, held.w, held.c, *([] if leaf is None else [leaf])]
+            leaves = [x, held.w, held.v, held.c, *([] if leaf is None else [leaf])]
             own = [shown(acts.grad) for acts in held.acts.values()]
             modes = [tg.is_grad_enabled(), *(leaf.requires_grad for leaf in leaves)]
-            seen += [first, [shown(leaf.grad) for leaf in leaves], own, held.w, held.c, modes]
+            state = [held.w, held.v, held.c]
+            seen += [first, [shown(leaf.grad) for leaf in leaves], own, *state, modes]
         except tg.errors.GradientError as error:
             seen.append(str(error).partition(":")[0])
         finally:
@@ -301,6 +418,61 @@ def test_histories_are_as_without_compiling(name):
         found = ran(f, other)
     assert_same_bits(found, expected)
     assert (f.cache_info().hits > 0) is compiled
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("data_is_clipped", "writes to a leaf that requires grad, and goes on with it"),
+        ("data_of_an_argument_is_written", "writes by .data or .detach() to a Tensor that has"),
+        ("detached_alias_is_written", "writes by .data or .detach() to a Tensor that has"),
+        ("leaf_is_detached_in_place", "calls .detach_ of a Tensor from outside"),
+    ],
+)
+def test_what_no_program_does_is_traced_once(name, reason):
+    held = Held()
+    f = tg.compile(PROGRAMS[name][0](held))
+    with pytest.warns(tg.errors.RecompileWarning) as caught:
+        ran(f, held)
+    assert len(caught) == 1
+    assert reason in str(caught[0].message)
+    assert f.cache_info().traces == 1
+    assert f"runs eagerly: it {reason}" in f.explain()
+
+
+@pytest.mark.parametrize(
+    "name", ["data_is_clipped", "data_is_clipped_behind_its_use", "data_follows_another_one"]
+)
+def test_a_function_of_arrays_writes_by_data(name):
+    def held_after(call):
+        held = Held()
+        f = call(PROGRAMS[name][0](held))
+        for k in range(CALLS):
+            f(np.array([1.0 + k, 2.0]))
+        return [shown(x) for x in (held.w, held.v, held.c)], f
+
+    expected, _ = held_after(lambda f: f)
+    found, f = held_after(tg.compile)
+    assert_same_bits(found, expected)
+    assert f.cache_info().hits > 0
+
+
+def test_what_a_trace_raises_time_and_again_is_not_traced_again():
+    s = Held()
+
+    @tg.compile
+    def f(x):
+        s.w.detach().mul_(s.v)
+        return x.sum()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            with pytest.raises(tg.errors.GradientError):
+                f(tg.ones(2))
+    assert f.cache_info().traces == 2
+    assert [w.category for w in caught] == [tg.errors.RecompileWarning]
+    assert "raises while it is traced" in f.explain()
 
 
 def test_what_is_asked_of_arguments_is_the_callers():

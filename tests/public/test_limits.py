@@ -429,6 +429,21 @@ def keeps_a_function():
     assert len(kept) == 8
 
 
+@eager("writes to a Tensor from outside, while another", "several Tensors from outside share")
+def writes_to_what_another_one_shows():
+    flat = tg.tensor([1.0, 2.0, 4.0])
+    part = flat[:2]
+
+    @tg.compile
+    def f(x):
+        flat.mul_(0.5)
+        return x * part
+
+    for turn in range(1, 5):
+        assert f(tg.ones(2)).tolist() == [0.5**turn, 2.0 * 0.5**turn]
+        assert np.shares_memory(part.numpy(), flat.numpy())
+
+
 @eager("changes what it reads, so that each call finds", "changes what it reads")
 def changes_what_it_reads():
     history: list[Any] = []

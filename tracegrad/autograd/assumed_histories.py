@@ -3,12 +3,12 @@
 ``tg.autograd.grad(loss, w)`` in a compiled function is a part of the program. What the caller adds
 to it is not: hooks of `w`, other inputs that the caller has made of `w`, graphs that a backward has
 freed. Nor is whether inputs require grad, where the function asks that of what it computes
-(``y.requires_grad``). Each call asks.
+(``y.requires_grad``), or writes to them. Each call asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,33 +85,39 @@ class Assumed:
     places: tuple[int, ...]
     unread: tuple[Tensor, ...]  # by these as well, which no op reads
     derives: bool  # whether any derivative is taken
-    required: tuple[bool, ...] = ()  # which of the last inputs require grad, if that matters
+    histories: tuple[str | None, ...] = ()  # of the last inputs; None where that does not matter
 
     @staticmethod
     def of(
         derived: Mapping[Any, Derivative] | None,
         inputs: Sequence[Value],
-        required: Sequence[bool] = (),
+        histories: Sequence[str | None] = (),
     ) -> Assumed:
         """That of a run which took these derivatives, of a program with these inputs."""
         if derived is None:
-            return Assumed(len(inputs), (), (), False, tuple(required))
+            return Assumed(len(inputs), (), (), False, tuple(histories))
         at = {value: i for i, value in enumerate(inputs)}
         read = [d for d in derived.values() if d.value in at]
         unread = [d.held for d in derived.values() if d.value not in at and d.held is not None]
         places = tuple([at[d.value] for d in read if d.value is not None])
-        return Assumed(len(inputs), places, tuple(unread), True, tuple(required))
+        return Assumed(len(inputs), places, tuple(unread), True, tuple(histories))
 
-    def stand_outside(self, captured: Sequence[Any]) -> bool:
-        """Whether it is so of the last inputs, those from outside."""
-        others = self.count - len(captured)
+    def stand_outside(self, read: Sequence[Callable[[], Any]]) -> bool:
+        """Whether it is so of the last inputs, those from outside, which are read if it matters."""
+        others = self.count - len(read)
+        histories = self.histories or (None,) * len(read)
+        captured = [
+            now() if self.derives or history is not None else None
+            for now, history in zip(read, histories, strict=True)
+        ]
         return self.stand([*[None] * others, *captured], others)
 
     def stand(self, inputs: Sequence[Any], but: int = 0) -> bool:
         """Whether it is so of these inputs as given; the first few, `but`, are not known."""
-        last = inputs[len(inputs) - len(self.required) :]
-        if self.required != tuple(map(requires_grad, last)):
-            return False
+        last = inputs[len(inputs) - len(self.histories) :]
+        for history, x in zip(self.histories, last, strict=True):
+            if history is not None and history_of(x) != history:
+                return False
         if not self.derives:
             return True
         asked = [inputs[i] for i in self.places if i >= but]
@@ -131,17 +137,31 @@ class Assumed:
         return True
 
 
-def assumed_by(world: Any, inputs: Sequence[Value], holders: Sequence[Any]) -> Assumed | None:
-    """What a run assumes of the histories of inputs, the last of them `holders`, if they matter."""
-    required = [requires_grad(holder) for holder in holders] if world.asked_mode else []
-    made = Assumed.of(world.derived, inputs, required)
+def assumed_by(
+    world: Any, inputs: Sequence[Value], holders: Sequence[Any], written: Collection[int]
+) -> Assumed | None:
+    """What a run assumes of the histories of inputs, the last of them `holders`, if they matter.
+
+    It writes to those of the holders that stand at the places `written`.
+    """
+    histories = [
+        history_of(holder) if world.asked_mode or i in written else None
+        for i, holder in enumerate(holders)
+    ]
+    made = Assumed.of(world.derived, inputs, histories)
     tensors = world.tapes or made.unread or any(isinstance(holder, Tensor) for holder in holders)
-    return made if tensors and (made.derives or required) else None  # arrays have no histories
+    asked = made.derives or any(history is not None for history in histories)
+    return made if tensors and asked else None  # arrays have no histories
 
 
 def requires_grad(x: Any) -> bool:
     """Whether an input is a Tensor with history."""
     return isinstance(x, Tensor) and x.requires_grad
+
+
+def history_of(x: Any) -> str:
+    """Which history an input has: of a leaf, of what an op has made, or none."""
+    return "" if not requires_grad(x) else "leaf" if x.is_leaf else "made"
 
 
 def is_watched(made: Any) -> bool:

@@ -50,14 +50,10 @@ def _plain(run: Run, leaves: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, type
 
 
 def _given(run: Run, leaves: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, int], ...]:
-    """Which outputs are Tensors among the arguments or from outside, as they are: their inputs."""
-    values = [*run.trace.inputs, *(value for _, value in run.trace.captured.values())]
+    """Which outputs are Tensors among the arguments or from outside: their inputs."""
     tensors = [*run.tensors, *(holder for holder, _ in run.trace.captured.values())]
     places = {id(x): i for i, x in enumerate(tensors) if type(x) is Tensor}
-    found = [(place, places[id(leaf)]) for leaf, place in leaves if id(leaf) in places]
-    pairs = zip(tensors, values, strict=True)
-    now = [x._traced[1] if getattr(x, "_traced", None) else value for x, value in pairs]
-    return tuple([(place, i) for place, i in found if now[i] is values[i]])
+    return tuple([(place, places[id(leaf)]) for leaf, place in leaves if id(leaf) in places])
 
 
 def handed_out(

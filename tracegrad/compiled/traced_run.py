@@ -14,7 +14,7 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
-from codegen.ir import NOWHERE, Builder, Call, Value, walk
+from codegen.ir import NOWHERE, Builder, Value
 from codegen.sizes import Size
 from tracegrad import config, machine
 from tracegrad.arguments.argument_changes import (
@@ -44,6 +44,7 @@ from tracegrad.tracing.restarts import (
     MetTracer,
     OneByOne,
     Purpose,
+    RefusedInTrace,
     Unprogrammed,
 )
 from tracegrad.tracing.trace import Trace
@@ -289,10 +290,10 @@ def run_traced(
         world.print_now()  # what was done is done
         for store in world.written_arrays():
             store.carry()
-        world.settle()
         for value, tensor in zip(given, tensors, strict=True):
             borrowed.stands_for(value, tensor)
         STATE.update(**before)
+        world.settle()
         borrowed.settle_raised()
         raise
     finally:
@@ -308,10 +309,12 @@ def run_traced(
         for value, tensor in zip(given, tensors, strict=True):
             borrowed.stands_for(value, tensor)
         effect = effect or elsewhere or borrowed.changed or trace.unseen
+        if not effect:
+            _refuse_written(stores, tapes)
         if of_tensors and not effect:
             _refuse_own_leaves(itself, stores, world)
             if tapes:
-                _refuse_asked_of_history(stores, world)
+                _refuse_retained(world)
     except (TracegradError, *RESTARTS):  # a call that is refused leaves everything as it was
         _take_back(world, trace)
         raise
@@ -374,7 +377,7 @@ def _made_again_for(error: Exception, world: World, of_histories: bool) -> BaseE
         if world.mode_is_own:
             return AsksMode()
         if of_histories:  # or of what stands for the caller's Tensors
-            return AsGiven()
+            return RefusedInTrace(error)
     return None
 
 
@@ -440,25 +443,25 @@ def _refuse_own_leaves(returned: Any, stores: Sequence[Store], world: World) -> 
             raise Unprogrammed("returns a leaf that it makes", _place_of(tensor))
 
 
-def _refuse_asked_of_history(stores: Sequence[Store], world: World) -> None:
+def _refuse_retained(world: World) -> None:
     """Raises where the caller may ask of the history of a call what one node of it has not."""
-    for store in stores:
-        if store.kind == "contents" and isinstance(store.holder, Tensor):
-            _refuse_written(store, world)
     for kept in [reference() for reference in world.retained]:
         if kept is not None:
             raise Unprogrammed("keeps a gradient (retain_grad)", _place_of(kept))
 
 
-def _refuse_written(store: Store, world: World) -> None:
-    """Raises where a Tensor from outside that is written to is a part of later gradients."""
-    written = store.value._traced[1]
-    place = _place_of(store.value)
-    if not store.value.is_leaf:
-        raise Unprogrammed("writes what has a history to a Tensor that it did not make", place)
-    calls = [node for node in walk(world.trace.builder.nodes) if isinstance(node, Call)]
-    if store.holder.requires_grad and any(written in call.operands for call in calls):
-        raise Unprogrammed("writes to a leaf that requires grad, and goes on with it", place)
+def _refuse_written(stores: Sequence[Store], tapes: bool) -> None:
+    """Raises where a Tensor from outside that is written to has a history, before or since.
+
+    Without `tapes` the histories that the call makes end with it.
+    """
+    for store in stores:
+        holder = store.holder
+        if store.kind != "contents" or not isinstance(holder, Tensor):
+            continue
+        if not holder.is_leaf or (tapes and not store.value.is_leaf):
+            does = "writes what has a history to a Tensor that it did not make"
+            raise Unprogrammed(does, _place_of(store.value))
 
 
 def _place_of(tensor: Tensor) -> str:

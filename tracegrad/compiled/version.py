@@ -79,7 +79,7 @@ from tracegrad.user_code.lines_without_ops import ended
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten
-from tracegrad.world import Guard, Store, World
+from tracegrad.world import Guard, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import ITEM, PACKED
@@ -89,6 +89,7 @@ from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.number_inputs import Count, is_number_read, own
+from tracegrad.world.stores import overwritten
 
 
 @dataclass
@@ -206,12 +207,11 @@ class Version:
     @cached_property
     def written_outside(self) -> tuple[tuple[Guard, tuple[int, ...]], ...]:
         """Where arrays stand that calls write into, each with the others among the captured."""
-        stores = [store for returned in self.results for store in returned.stores]
-        guards = {s.place: s.guard for s in stores if isinstance(s, Store) and s.kind == "contents"}
-        every = range(len(self.captured))
+        every = [*enumerate(self.captured)]
+        guards = overwritten(store for returned in self.results for store in returned.stores)
         return tuple(
-            (guard, tuple([i for i in every if not self.captured[i].stands_at(guard)]))
-            for guard in guards.values()
+            (guard, tuple([i for i, captured in every if not captured.stands_at(guard)]))
+            for guard in guards
         )
 
     @property
@@ -316,7 +316,7 @@ class Version:
 
     def histories_stand(self) -> bool:
         """Whether histories of what stands outside are as it assumes."""
-        return self.assumed is None or self.assumed.stand_outside([c.now() for c in self.captured])
+        return self.assumed is None or self.assumed.stand_outside([c.now for c in self.captured])
 
     def source_for(self, arguments: Arguments) -> Source:
         """The source that runs for arguments of this version's key."""
@@ -672,8 +672,9 @@ def make_version(
         )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
-    read_again = [c.source for c in captured if c.source is not None]
-    again = [*read_again, *run.world.places_of_arrays()]
+    over = overwritten(store for end in tree.ends for store in end.stores)
+    written = {i for i, c in enumerate(captured) if any(map(c.stands_at, over))}
+    again = [*(c.source for c in captured if c.source), *run.world.places_of_arrays()]
     asked = [c.source for c in captured if c.source is not None and c.may_change_type]
     check = run.world.check(again, _written(tree, run.world), asked)
     run.world.release(holders)
@@ -688,7 +689,7 @@ def make_version(
         check=check,
         results=results,
         built=built,
-        assumed=assumed_by(run.world, forward.inputs, holders),
+        assumed=assumed_by(run.world, forward.inputs, holders, written),
         raises_as_math=run.trace.raises_as_math
         or (replaces is not None and replaces.raises_as_math),
         mode=mode,

@@ -13,6 +13,7 @@ from typing import Any
 from tracegrad.errors import GradientError
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.views import base_of, views_of
 from tracegrad.user_code.program_points import at_line
 
 
@@ -53,10 +54,25 @@ def ask_mode() -> None:
 def refuse_kept_history(tensor: Any) -> None:
     """Ends a trace that writes, under ``no_grad``, to a Tensor whose history goes on unchanged.
 
-    A gradient flows through the new value as through the old one, which no graph says.
+    A gradient flows through the new value as through the old one, which no graph says. Histories of
+    Tensors from outside matter where calls are on a tape alone.
     """
     trace = STATE.trace
     if trace is None or trace.world is None or STATE.grad_enabled:
         return
-    if tensor._node is not None and not tensor.is_leaf:
+    matters = trace.world.tapes or not trace.placed(base_of(tensor))
+    if matters and tensor._node is not None and not tensor.is_leaf:
         trace.world.ends_run("writes under no_grad to a result that has a history")
+
+
+def refuse_shared(base: Any) -> None:
+    """Ends a trace that writes to memory at which Tensors from outside look, besides its own.
+
+    They are no part of the trace: a program writes to the memory of the one that it has read.
+    """
+    trace = STATE.trace
+    if trace is None or trace.world is None:
+        return
+    before = [x for x in (base, *views_of(base)) if not x._is_traced]
+    if len(before) > 1 and any(map(trace.placed, before)):
+        trace.world.ends_run("writes to memory that several Tensors from outside share")

@@ -73,6 +73,14 @@ def base_of(tensor: Any) -> Any:
     return tensor
 
 
+def chain_of(tensor: Any) -> Iterator[Any]:
+    """A Tensor, what it was made of as a view, and so on, up to its base."""
+    yield tensor
+    while (link := tensor._view) is not None:
+        tensor = link[0]
+        yield tensor
+
+
 def is_linked(tensor: Any) -> bool:
     """Whether a Tensor looks at the memory of another one, or another one at its memory."""
     return tensor._view is not None or any(view() is not None for view in tensor._views or ())
@@ -257,7 +265,7 @@ def _written(x: Any, step: Step, value: Any) -> Any:
 
 def _written_by_constant(x: Any, value: Any) -> Any:
     """`x` after a write to what was detached from it: the write has no history there."""
-    if x.requires_grad or value.requires_grad:
+    if value.requires_grad or (x.requires_grad and STATE.grad_enabled):
         raise GradientError(
             "this Tensor shares memory with the one that it was detached from, where a write "
             "with a history cannot go: change a copy (x = x.detach().clone())"

@@ -54,7 +54,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import exported_memory, write_checks
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.functions_apart import refuse_around
-from tracegrad.tape.own_leaves import refuse_kept_history
+from tracegrad.tape.own_leaves import refuse_kept_history, refuse_shared
 from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.tape.views import (
     Step,
@@ -75,6 +75,7 @@ from tracegrad.tensors.devices import DeviceArray, DeviceError
 from tracegrad.tensors.fast_operators import operand, repeats
 from tracegrad.tensors.refused_writes import (
     leaf_error,
+    past_history,
     read_only,
     refuse_mask,
     refuse_recorded,
@@ -176,10 +177,10 @@ def _fitted(tensor: Tensor, result: Any) -> Any:
 def _succeed(tensor: Tensor, result: Tensor) -> None:
     """The Tensor goes on as `result`, and with it all that look at the same memory."""
     base, path = place_of(tensor)
-    refuse_kept_history(base)
-    with _CalledLike(base):
-        whole = put(base, path, result)
-    _go_on(base, whole, path, (tensor, result))
+    with past_history(base, path):
+        with _CalledLike(base):
+            whole = put(base, path, result)
+        _go_on(base, whole, path, (tensor, result))
 
 
 class _CalledLike:
@@ -208,6 +209,8 @@ def _go_on(
     `written` is the Tensor that was written to, and its new value. On the tape it is made of the
     whole again, for they share memory; a graph has none.
     """
+    refuse_kept_history(base)
+    refuse_shared(base)
     if STATE.trace is not None and base._is_traced:
         STATE.trace.note_write(base)
     elif not base._is_traced:
@@ -217,6 +220,7 @@ def _go_on(
         if written is not None and view is written[0] and view._is_traced:
             _renew(view, written[1])
         elif not disjoint(place_of(view).path, path):
+            refuse_kept_history(view)
             with _CalledLike(view):
                 _renew(view, follow(base, place_of(view).path))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from tracegrad.runtime.array_manners import is_array_to_function, is_own_leaf
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import Foreign
 from tracegrad.tape.tape import LEAF
-from tracegrad.tape.views import base_of, disjoint, place_of, same_place
+from tracegrad.tape.views import Step, base_of, disjoint, place_of, same_place
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import ndim_of
@@ -22,14 +24,43 @@ def refuse_recorded(tensor: Tensor) -> None:
     """Raises where a recorded write cannot go."""
     if is_read_only(tensor):  # which NumPy refuses, too
         raise read_only()
-    base = base_of(tensor)
+    base, path = place_of(tensor)
+    if goes_past_history(base, path):
+        return
     if base._node is LEAF and STATE.grad_enabled:
         raise leaf_error(base, tensor)
-    if type(base._array) is Foreign:
+    if type(base._array) is Foreign and STATE.trace is None:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
             "cannot write: change a copy (x = x.clone())"
         )
+
+
+def goes_past_history(base: Tensor, path: Sequence[Step]) -> bool:
+    """Whether a traced write goes to a leaf from outside by ``.data`` or ``.detach()``.
+
+    The leaf stays one, as under `no_grad`. Anything else that has a history goes on with it,
+    which no graph says: that ends the trace.
+    """
+    trace = STATE.trace
+    if trace is None or trace.world is None or not STATE.grad_enabled or base._node is None:
+        return False
+    if is_array_to_function(base) or not any(step.op is stop_gradient for step in path):
+        return False
+    if not (base._node is LEAF and trace.placed(base)):
+        trace.world.ends_run("writes by .data or .detach() to a Tensor that has a history")
+    return True
+
+
+@contextmanager
+def past_history(base: Tensor, path: Sequence[Step]) -> Iterator[None]:
+    """Around such a write: nothing is recorded. Other writes are recorded as ever."""
+    recorded = STATE.grad_enabled and not goes_past_history(base, path)
+    before = STATE.update(grad_enabled=recorded)
+    try:
+        yield
+    finally:
+        STATE.update(**before)
 
 
 def refuse_unrecorded(tensor: Tensor) -> None:

@@ -71,6 +71,16 @@ class HeldElsewhere(Unprogrammed):
         super().__init__(does, place)
 
 
+class RefusedInTrace(Unprogrammed):
+    """A run raised what the function may not raise on the caller's own Tensors: it runs eagerly.
+
+    What it raised counts against the function, which is traced once more.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"raises while it is traced: {str(error).partition(chr(10))[0]}", "")
+
+
 class AsGiven(BaseException):
     """The run has another form of the arguments than the call gave, and that made a difference.
 

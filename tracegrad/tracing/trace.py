@@ -126,6 +126,7 @@ class Trace:
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self._own: dict[int, tuple[Any, Value]] = {}  # Tensors that the run made of numbers
+        self.left: dict[int, tuple[Any, Value]] = {}  # in Tensors from outside, when it is over
         self.slots: dict[str, int] = {}
         self.contents: dict[
             int, tuple[np.ndarray, tuple[Any, ...], str]
@@ -268,7 +269,8 @@ class Trace:
         It is kept by reference: calls see what it holds then.
         """
         key = id(holder)
-        found = self.captured.get(key) or self._again.get(key) or self._own.get(key)
+        every = self.left, self.captured, self._again, self._own
+        found = next((known[key] for known in every if key in known), None)
         if key in self.contents and not self._is_as_before(*self.contents[key]):
             found = None
         if found is None and self._is_own(holder):
@@ -367,6 +369,8 @@ class Trace:
         """
         traced = getattr(x, "_traced", None)
         known = traced is not None and traced[0] is self
+        if known and self.world is not None:
+            self.world.derives_from(x)
         if not known and type(getattr(x, "_array", x)) is np.ndarray:
             return self, self.capture(x)
         return traced

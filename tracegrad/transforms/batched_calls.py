@@ -22,7 +22,7 @@ from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Placement, Transform
-from tracegrad.tracing.restarts import OneByOne, Place, Purpose, Unprogrammed
+from tracegrad.tracing.restarts import OneByOne, Place, Purpose, RefusedInTrace, Unprogrammed
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -120,6 +120,10 @@ class BatchCalls:
 
         Returns whether the call is to be traced again; not where no program can do what it does.
         """
+        if isinstance(told, RefusedInTrace):
+            self._strikes += 1
+            if self._strikes < 2:  # the call itself may raise it
+                return False
         if isinstance(told, Unprogrammed):
             self._give_up(f"it {told}")
             warn_caller(f"{self.__name__} {told}. It runs eagerly from here on")

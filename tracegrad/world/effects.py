@@ -22,7 +22,7 @@ import numpy as np
 
 from tracegrad.arguments.argument_changes import ArgumentStore, overwrite_argument
 from tracegrad.runtime.concurrency import wrote
-from tracegrad.tape.views import base_of
+from tracegrad.tape.views import base_of, chain_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import agree
 from tracegrad.values.pytree import children, is_leaf
@@ -371,12 +371,16 @@ class Forms:
         if world.stands_in(x) or world.is_outside(x):
             source = world.source_of(original)
             return Constant(original) if source is None else Outside(source)
-        if isinstance(x._array, np.ndarray):
-            base = base_of(x)
-            given = id(base) in self.given or world.stands_in(base) or world.is_outside(base)
-            if given or self._bases.setdefault(id(base), x) is not x:
-                raise NoForm("an array that shows another one's memory")
+        own = all(map(self._is_own, chain_of(x)))
+        first = self._bases.setdefault(id(base_of(x)), x) if isinstance(x._array, np.ndarray) else x
+        if not own or first is not x:
+            raise NoForm("an array that shows another one's memory")
         return Output(x, world.is_array_to_caller(x))
+
+    def _is_own(self, x: Tensor) -> bool:
+        """Whether the run has made a Tensor."""
+        world = self.world
+        return not (id(x) in self.given or world.stands_in(x) or world.is_outside(x))
 
     def _of_container(self, x: Any) -> Form:
         kind = type(x)

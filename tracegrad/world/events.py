@@ -29,6 +29,7 @@ from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
+from tracegrad.world.tensor_histories import refuse_written_leaf
 
 _MADE_ANEW = frozenset({int, complex, str, bytes, range, *FLOATS})
 _NUMBERS = (int, float, complex, np.number)
@@ -245,6 +246,10 @@ class Told(Outcome):
             told = id(operation) in native_tables.ASKS_SHAPE or (form and operation is getattr)
             if not (told or _is_recorded(result)):
                 self.reads(x)
+
+    def derives_from(self, x: Tensor) -> None:
+        """The result of an operation on a Tensor of the trace gets a history."""
+        refuse_written_leaf(self, x)
 
     def asks_mode(self) -> None:
         """The function asks whether operations are recorded."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.tape.views import base_of, memory_at, place_of
+from tracegrad.tape.views import Step, base_of, chain_of, follow, memory_at, place_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_number
 from tracegrad.world.changed_containers import Changed
@@ -250,7 +250,7 @@ class Outcome(StandIns):
                 found.append(store_of(guard, now, self._classes, True))
             elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
                 continue  # an array that is there already, or a view of one: a copy is not that
-            elif self.is_own_leaf(now) or self._is_from_outside(now):
+            elif self.is_own_leaf(now):
                 continue
             elif _gives_way_to_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
@@ -266,9 +266,12 @@ class Outcome(StandIns):
         return type(x) is Tensor and x._traced is None and self.is_outside(x)
 
     def _shows_given(self, x: Any) -> bool:
-        """Whether a Tensor looks at the memory of an array that was there before the run."""
-        base = base_of(x) if type(x) is Tensor and isinstance(x._array, np.ndarray) else x
-        return self.original(base) is not base
+        """Whether a Tensor is one that was there before the run, or looks at the memory of one.
+
+        Or at the memory of an array that was there.
+        """
+        every = [*chain_of(x)] if type(x) is Tensor else [x]
+        return self.original(every[-1]) is not every[-1] or any(map(self.is_outside, every))
 
     def settle(self, tapes: bool = False) -> None:
         """After a run that answers its call itself: what it left in places is no part of a trace.
@@ -286,6 +289,9 @@ class Outcome(StandIns):
                 return memory_at(memory, path)
             if self._is_from_outside(x):
                 return x
+            view = self._at_end(x)
+            if view is not None:
+                x._array = view._array
             if self.is_own_leaf(x):
                 x._traced = None
                 if x._grad is not None:
@@ -298,11 +304,26 @@ class Outcome(StandIns):
                 return x
             if x._traced is None and not x.requires_grad:
                 return x
-            found = wrap(x._array)
+            found = wrap(x._array) if view is None else view
             found._node = x._node if tapes else None
             return found
 
         self.kept.settle(shown)
+
+    def _at_end(self, x: Tensor) -> Tensor | None:
+        """A view of a Tensor of the caller's, which has its own memory again; None for others."""
+        path: list[Step] = []
+        for one in chain_of(x):
+            owner = self.original(one)
+            if type(owner) is Tensor and (owner is not one or self.is_outside(one)):
+                view: Tensor = follow(owner, path)
+                view._array = memory_at(owner._array, path)
+                return view
+            if one._view is not None:
+                _, op, others, attributes, output = one._view
+                read = {name: self.trace.concrete(value) for name, value in attributes.items()}
+                path.insert(0, Step(op, others, read, output))
+        return None
 
     def is_array_to_caller(self, x: Any) -> bool:
         """The same after a run: to a caller who gave Tensors, what has a history is a Tensor.

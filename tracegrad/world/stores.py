@@ -8,7 +8,7 @@ written to a place is an effect (`effects.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import CellType, MappingProxyType
@@ -23,7 +23,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world.guards import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard
 
-__all__ = ["Store", "store_of"]
+__all__ = ["Store", "overwritten", "store_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,12 @@ class Store:
             self.remove()
         else:
             self.put(self.guard.value)
+
+
+def overwritten(stores: Iterable[Any]) -> list[Guard]:
+    """Where arrays and Tensors from outside stand whose contents are written, each place once."""
+    own = [x for x in stores if isinstance(x, Store) and x.kind == "contents"]
+    return [*{store.place: store.guard for store in own}.values()]
 
 
 def _overwrite(holder: Any, value: Any) -> None:

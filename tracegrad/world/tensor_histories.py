@@ -7,18 +7,21 @@ eagerly, on the caller's Tensors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tracegrad.world.world import World
 
-_OF_ARGUMENTS = frozenset({"grad", "is_leaf", "grad_fn", "requires_grad_"})
+_OF_ARGUMENTS = frozenset({"grad", "is_leaf", "grad_fn", "requires_grad_", "detach_"})
 """What a Tensor that stands for another one does not have as that one has it."""
-_OF_OUTSIDE = frozenset({"requires_grad_", "register_hook", "register_post_accumulate_grad_hook"})
+_OF_OUTSIDE = frozenset(
+    {"requires_grad_", "detach_", "register_hook", "register_post_accumulate_grad_hook"}
+)
 """Methods that change a Tensor from outside, and no memory of it."""
 _SET = frozenset({"grad", "data", "requires_grad"})
 
@@ -38,6 +41,15 @@ def refuse_history_read(world: World, x: Tensor, name: object) -> None:
         world.retained.append(ref(x))
     if name in _OF_OUTSIDE and not world.is_own_leaf(x) and world.is_outside(x):
         world.ends_run(f"calls .{name} of a Tensor from outside")
+
+
+def refuse_written_leaf(world: Any, x: Tensor) -> None:
+    """Ends the run where a history begins at a leaf of the caller's that it has written to.
+
+    The gradient goes to that leaf. In the graph it would go to what the leaf has been before.
+    """
+    if world.tapes and x._node is LEAF and world.is_outside(x):
+        world.ends_run("writes to a leaf that requires grad, and goes on with it")
 
 
 def refuse_history_write(world: World, x: Tensor, name: object) -> None:

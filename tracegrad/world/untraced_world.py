@@ -19,6 +19,7 @@ from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.machine import natives
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.jax_updates import Updates, beside
 from tracegrad.tensors.tensor import Tensor
@@ -92,7 +93,7 @@ class Answers(StandIns):
     def shown(self, x: Tensor, tensor: bool) -> Any:
         """What a Tensor is that the function leaves in a place where a Tensor stood, or none."""
         original = self.original(x)
-        if original is not x or self.is_own_leaf(x):
+        if original is not x or self.is_own_leaf(x) or x._node is LEAF:  # that is from outside
             return original
         view = self.outside.left(x)
         if view is not None:

@@ -637,6 +637,7 @@ class World(Variables, Sequences, Classes):
                 guard = self.source_of(tensor) or itself
                 value = wrap(tensor._array, tensor._traced)
                 value._node = tensor._node  # until it was asked for its history
+                self.trace.left[id(tensor)] = tensor, tensor._traced[1]
                 tensor._array, tensor._traced, tensor._node = array, None, node
                 found.append(Store(guard, tensor, value, "contents"))
         return found

@@ -60,7 +60,7 @@ class OfTensor:
 
     holder: Tensor
     value: Value
-    stands: bool  # for something of the caller's
+    stands: bool  # for an array or a number of the caller's
     link: tuple[Any, ...] | None
 
 
@@ -245,7 +245,8 @@ class Keeper:
         if link is not None:
             base, op, others, attributes, output = link
             link = self.form(base), op, tuple(map(self.form, others)), attributes, output
-        stands = self.loops.world.original(x) is not x
+        original = self.loops.world.original(x)
+        stands = original is not x and type(original) is not Tensor
         return OfTensor(x, x._traced[1], stands, link)
 
 
