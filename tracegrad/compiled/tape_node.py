@@ -44,7 +44,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
 from tracegrad.ops.shape.creation import zeros_of_shape
-from tracegrad.tape.foreign_arrays import kept
+from tracegrad.tape.foreign_arrays import kept, plain
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record, slim
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
@@ -106,14 +106,14 @@ class _Applied:
         self.ran.clear()
         self.ran.update(given)
         back = self.way.backward(given)
-        places = self.way.whole.places if back is None else back.places
+        targets = self.way.whole.places if back is None else back.places
         if back is None or any(isinstance(c, Tensor) for c in cts):
-            gradients = self._recorded(cts, given, operands, places)
+            gradients = self._recorded(cts, given, operands, targets)
             if not any(isinstance(c, Tensor) for c in cts):
                 gradients = [None if g is None else bare(g) for g in gradients]
         else:
-            at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
-            read = [_as_typed(at[v], v) for v in back.reads]
+            kept, places = self.residuals, self.way.places
+            read = [_as_typed(kept[v] if v in kept else operands[places[v]], v) for v in back.reads]
             gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
             if back.told:
                 flags = dict(zip(back.told, gradients[len(back.places) :], strict=True))
@@ -122,7 +122,7 @@ class _Applied:
                     for i, g in enumerate(gradients[: len(back.places)])
                 ]
         contributions: list[Any] = [None] * len(operands)
-        for i, gradient in zip(places, gradients, strict=True):
+        for i, gradient in zip(targets, gradients, strict=True):
             contributions[i] = None if gradient is None else _held(gradient)
         return tuple(contributions)
 
@@ -178,6 +178,8 @@ def _as_typed(x: Any, value: Value) -> Any:
 
 def _held(x: Any) -> Any:
     """What a Tensor holds of an array that a program made."""
+    if isinstance(x, np.generic) or (type(x) is np.ndarray and x.ndim):
+        return x
     if is_jax_array(x):
         return as_held(x)
     plain = is_number(x) or (isinstance(x, np.ndarray) and not x.ndim)
@@ -344,26 +346,24 @@ class Recorded:
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.returned)
         tensors = [wrap(_held(x)) for x in made[: way.count]]
-        constant = {output for output, place in way.told.items() if not made[place]}
+        constant = {way.outputs.index(v) for v, place in way.told.items() if not made[place]}
         if len(constant) < len(way.outputs):
-            spent = {way.returned[i] for i in self.ends[end].let_go}.intersection(way.outputs)
-            spent |= constant  # no backward comes from them
+            let_go = self.ends[end].let_go
+            spent = {k for i, k in way.stands if i in let_go} if let_go else set()
             function = _Applied(
                 way,
                 dict(zip(way.residuals, way.kept_of(made[count:]), strict=True)),
                 generators,
-                spent=set(map(way.outputs.index, spent)),
+                spent=spent | constant,  # no backward comes from them
             )
-            first = [way.returned.index(output) for output in way.outputs]
-            shapes = tuple(Shape(tensors[i]._array) for i in first)
+            shapes = tuple([Shape(tensors[i]._array) for i in way.firsts])
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
             function.nodes.append(ref(node))
             way.keep(node, inputs, self.written)
-            for output, tensor in zip(way.returned, tensors, strict=False):
-                if output in way.outputs and output not in constant:
-                    k = way.outputs.index(output)
-                    tensor._node = Output(node, k) if len(shapes) > 1 else node
+            for i, k in way.stands:
+                if i < way.count and k not in constant:
+                    tensors[i]._node = Output(node, k) if len(shapes) > 1 else node
         return _done(returned, made, tensors, inputs, True)
 
 
@@ -439,6 +439,8 @@ def _done(
     `made` are the outputs as the program gives them; where the call is `recorded` their `tensors`
     have histories.
     """
+    if not (returned.effects or returned.stored):
+        return handed_out(returned.result, made, tensors, inputs)
     effects = prepared_effects(returned.effects, Replay(tensors, inputs))
     stored = [tensors[place] for place in returned.stored]
     stores = prepared_stores(returned.stores, [tensor._array for tensor in stored], inputs)
@@ -501,7 +503,15 @@ class Quick:
         self.tensors = arguments.tensors
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
+        self.flat = all(not leaf.path for _, leaf in leaves) and given == len(arguments.leaves)
         self.defaults = _reader(arguments, [leaf for _, leaf in leaves if leaf.parameter >= given])
+
+    def of_tensors(self, given: tuple[Any, ...]) -> Any:
+        """The result for arguments as they were given, or `MISS`."""
+        if self.flat:  # another structure is told by the types that the entry asks for
+            arrays = [plain(x._array) if type(x) is Tensor else x for x in given]
+            return self(arrays, given)
+        return self(map_tree(bare, given), flatten(given)[0])
 
     def __call__(self, args: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """The result for arguments (as arrays) and their leaves (as they were given), or `MISS`."""

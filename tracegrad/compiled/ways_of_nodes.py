@@ -166,10 +166,31 @@ class Way:
         calls = (node for node in walk(self.path.nodes) if isinstance(node, Call))
         return [call.results[0] for call in calls if call.op is drawn]
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many outputs the function has."""
         return min(self.told.values(), default=len(self.returned))
+
+    @cached_property
+    def stands(self) -> tuple[tuple[int, int], ...]:
+        """The outputs of the function that may have a gradient: among all, and among those."""
+        outputs = {output: k for k, output in enumerate(self.outputs)}
+        return tuple((i, outputs[v]) for i, v in enumerate(self.returned) if v in outputs)
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """Where each of the outputs that may have a gradient stands first."""
+        return tuple(map(self.returned.index, self.outputs))
+
+    @cached_property
+    def places(self) -> dict[Value, int]:
+        """The inputs, by place."""
+        return {value: i for i, value in enumerate(self.path.inputs)}
+
+    @cached_property
+    def constant(self) -> tuple[int, ...]:
+        """The inputs to whose histories no gradient goes."""
+        return tuple(i for i, v in enumerate(self.path.inputs) if v not in self.behind)
 
     @cached_property
     def inner(self) -> frozenset[int]:
@@ -206,6 +227,11 @@ class Way:
         read = set(read_in(block))
         return frozenset(i for i, v in enumerate(self.path.inputs) if v in read)
 
+    @cached_property
+    def looked_at(self) -> tuple[int, ...]:
+        """The inputs of whose numbers a backward, or what runs again for it, reads."""
+        return tuple(sorted(self.read | self.run_again))
+
     def keep(self, node: Node, inputs: Sequence[Any], written: Sequence[int]) -> None:
         """Copies or watches what the node of a call keeps of arrays that have other owners.
 
@@ -214,12 +240,15 @@ class Way:
         Into `written` inputs the call itself writes, which a replay reads as they were before.
         """
         values = [*node.values]
-        pairs = zip(self.path.inputs, node.parents, strict=True)
-        node.parents = tuple([parent if value in self.behind else None for value, parent in pairs])
+        if self.constant:
+            parents = [*node.parents]
+            for i in self.constant:
+                parents[i] = None
+            node.parents = tuple(parents)
         for i in written:
             if i not in self.read:
                 values[i] = np.copy(memory(inputs[i]))
-        for i in self.read | self.run_again:
+        for i in self.looked_at:
             if type(values[i]) is Foreign:
                 note((values[i],))
                 node.stamp = next_stamp()  # later than the note

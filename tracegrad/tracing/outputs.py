@@ -39,6 +39,7 @@ from tracegrad.values.dispatch import (
 )
 from tracegrad.values.prng_keys import Key
 from tracegrad.values.pytree import (
+    LEAF,
     Child,
     Item,
     Path,
@@ -189,6 +190,8 @@ class Result:
 
     def build(self, outputs: Sequence[Any]) -> Any:
         """The returned object."""
+        if self.spec is LEAF and not self.lists and isinstance(self.leaves[0], int):
+            return outputs[self.leaves[0]]
         made: dict[int, Any] = dict(enumerate(outputs))
         made |= {i: kind(outputs[i]) for i, kind in self.lists}
         values = [made[i] if isinstance(i, int) else i.value for i in self.leaves]

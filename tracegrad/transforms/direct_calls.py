@@ -8,6 +8,7 @@ it does not answer: to the next one, and at last to the general way.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from inspect import Signature
 from typing import Any, NamedTuple
 
@@ -48,6 +49,8 @@ class DirectCalls(CallSlot):
     # The newest first; of calls that give arguments by name alone, those names are in the key.
     _entries: dict[Any, tuple[tuple[Any, Version], ...]]
     _directs: tuple[DirectEntry, ...]
+    _quick: dict[Any, Any]  # entries for calls on Tensors
+    _quickly: Callable[..., Any]
 
     def _generally(self, *args: Any, **kwargs: Any) -> Any:
         """A call by the first entry that answers it; without any, see `_call`."""
@@ -55,6 +58,9 @@ class DirectCalls(CallSlot):
             args, kwargs = placed(args, kwargs), {}
         if not kwargs:
             result = self._entered(CHOSEN[self._backend], args)
+            alone = STATE.machine is None and STATE.watch is None  # no other function is run
+            if result is MISS and self._quick and alone and not STATE.special:
+                result = self._quickly(args)
             if result is not MISS:
                 return result
         return self._call(args, kwargs)

@@ -242,13 +242,10 @@ class TensorCalls:
         the caller.
         """
         mode = CHOSEN[self._backend]
-        if not kwargs and not STATE.aside:
-            leaves, given_bare = flatten(args)[0], map_tree(bare, args)
-            for quick in self._quick.get(mode, ()):
-                result = quick(given_bare, leaves)
-                if result is not MISS:
-                    quick.version.hits += 1
-                    return result
+        if not kwargs:
+            result = self._quickly(args)
+            if result is not MISS:
+                return result
         given, borrowed = self._bind(args, kwargs), Borrowed()
         if any(map(has_more_than_fields, given.values, given.specs)):
             return self._inline(given)
@@ -283,6 +280,17 @@ class TensorCalls:
             pass
         with self._budget.running():
             return self._inline(given)
+
+    def _quickly(self, args: tuple[Any, ...]) -> Any:
+        """The result of a call on Tensors by the entry for such calls; MISS where none takes it."""
+        if STATE.aside or self._stays_eager:
+            return MISS
+        for quick in self._quick.get(CHOSEN[self._backend], ()):
+            result = quick.of_tensors(args)
+            if result is not MISS:
+                quick.version.hits += 1
+                return result
+        return MISS
 
     def _given_tensors(
         self, given: tuple[Any, Any], plain: tuple[Any, Any], tapes: bool
