@@ -213,6 +213,30 @@ def leaf_is_read_by_iterations_that_write_it(held):
     return f
 
 
+@program(compiled=False)
+def written_leaf_begins_a_loop(held):
+    def f(x):
+        with tg.no_grad():
+            held.w.mul_(0.9)
+        h = held.w
+        for _ in range(10):
+            h = h * 1.1
+        return (h * x).sum()
+
+    return f
+
+
+@program(compiled=False)
+def written_leaf_is_handed_on_by_an_arm(held):
+    def f(x):
+        with tg.no_grad():
+            held.w.mul_(0.9)
+        p = held.w if x[0] > 1.5 else held.v
+        return (p * x).sum()
+
+    return f
+
+
 @program(compiled=True)
 def written_leaf_is_read_under_no_grad(held):
     def f(x):

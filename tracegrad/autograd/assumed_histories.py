@@ -8,7 +8,7 @@ freed. Nor is whether inputs require grad, where the function asks that of what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,13 +85,13 @@ class Assumed:
     places: tuple[int, ...]
     unread: tuple[Tensor, ...]  # by these as well, which no op reads
     derives: bool  # whether any derivative is taken
-    histories: tuple[str | None, ...] = ()  # of the last inputs; None where that does not matter
+    histories: tuple[tuple[int, str], ...] = ()  # of the inputs of which that matters, by place
 
     @staticmethod
     def of(
         derived: Mapping[Any, Derivative] | None,
         inputs: Sequence[Value],
-        histories: Sequence[str | None] = (),
+        histories: Sequence[tuple[int, str]] = (),
     ) -> Assumed:
         """That of a run which took these derivatives, of a program with these inputs."""
         if derived is None:
@@ -102,22 +102,17 @@ class Assumed:
         places = tuple([at[d.value] for d in read if d.value is not None])
         return Assumed(len(inputs), places, tuple(unread), True, tuple(histories))
 
-    def stand_outside(self, read: Sequence[Callable[[], Any]]) -> bool:
-        """Whether it is so of the last inputs, those from outside, which are read if it matters."""
-        others = self.count - len(read)
-        histories = self.histories or (None,) * len(read)
-        captured = [
-            now() if self.derives or history is not None else None
-            for now, history in zip(read, histories, strict=True)
-        ]
-        return self.stand([*[None] * others, *captured], others)
+    def stand_outside(self, captured: Sequence[Any]) -> bool:
+        """Whether it is so of the last inputs, those from outside; each tells what is there now."""
+        others = self.count - len(captured)
+        if self.derives:
+            return self.stand([*[None] * others, *[x.now() for x in captured]], others)
+        return all([history_of(captured[i - others].now()) == h for i, h in self.histories])
 
     def stand(self, inputs: Sequence[Any], but: int = 0) -> bool:
         """Whether it is so of these inputs as given; the first few, `but`, are not known."""
-        last = inputs[len(inputs) - len(self.histories) :]
-        for history, x in zip(self.histories, last, strict=True):
-            if history is not None and history_of(x) != history:
-                return False
+        if not all([history_of(inputs[i]) == history for i, history in self.histories]):
+            return False
         if not self.derives:
             return True
         asked = [inputs[i] for i in self.places if i >= but]
@@ -145,13 +140,13 @@ def assumed_by(
     It writes to those of the holders that stand at the places `written`.
     """
     histories = [
-        history_of(holder) if world.asked_mode or i in written else None
+        (len(inputs) - len(holders) + i, history_of(holder))
         for i, holder in enumerate(holders)
+        if world.asked_mode or i in written
     ]
     made = Assumed.of(world.derived, inputs, histories)
     tensors = world.tapes or made.unread or any(isinstance(holder, Tensor) for holder in holders)
-    asked = made.derives or any(history is not None for history in histories)
-    return made if tensors and asked else None  # arrays have no histories
+    return made if tensors and (made.derives or histories) else None  # arrays have no histories
 
 
 def requires_grad(x: Any) -> bool:
@@ -161,7 +156,9 @@ def requires_grad(x: Any) -> bool:
 
 def history_of(x: Any) -> str:
     """Which history an input has: of a leaf, of what an op has made, or none."""
-    return "" if not requires_grad(x) else "leaf" if x.is_leaf else "made"
+    if getattr(x, "_node", None) is None:
+        return ""
+    return "leaf" if x.is_leaf else "made"
 
 
 def is_watched(made: Any) -> bool:

@@ -316,7 +316,7 @@ class Version:
 
     def histories_stand(self) -> bool:
         """Whether histories of what stands outside are as it assumes."""
-        return self.assumed is None or self.assumed.stand_outside([c.now for c in self.captured])
+        return self.assumed is None or self.assumed.stand_outside(self.captured)
 
     def source_for(self, arguments: Arguments) -> Source:
         """The source that runs for arguments of this version's key."""

@@ -46,9 +46,12 @@ def refuse_history_read(world: World, x: Tensor, name: object) -> None:
 def refuse_written_leaf(world: Any, x: Tensor) -> None:
     """Ends the run where a history begins at a leaf of the caller's that it has written to.
 
-    The gradient goes to that leaf. In the graph it would go to what the leaf has been before.
+    The gradient goes to that leaf. In the graph it would go to what the leaf has been before. A
+    parameter of a loop, or of arms that meet, has the leaf for its history.
     """
-    if world.tapes and x._node is LEAF and world.is_outside(x):
+    leaf = x if x._node is LEAF else x._node
+    written = type(leaf) is Tensor and leaf._is_traced and world.is_outside(leaf)
+    if world.tapes and written:
         world.ends_run("writes to a leaf that requires grad, and goes on with it")
 
 
