@@ -7,9 +7,11 @@ memory.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -176,7 +178,7 @@ def swapped_in_a_list(s, x):
     return x.sum()
 
 
-@eager
+@program
 def in_slots(s, x):
     add(s.slotted.a, x)
     s.slotted.a, s.slotted.b = s.slotted.b, s.slotted.a
@@ -411,3 +413,29 @@ def test_two_names_of_one_tensor_from_the_beginning() -> None:
         return found
 
     assert seen(tg.compile) == seen(lambda f: f)
+
+
+PUT: dict[str, Callable[..., Any]] = {
+    "an attribute in C": lambda s, x: setattr(s.plain, "m", s.buf),
+    "a slot": lambda s, x: setattr(s.slotted, "b", s.buf),
+    "a list": lambda s, x: s.items.append(s.buf),
+    "a deque": lambda s, x: s.recent.appendleft(s.buf),
+    "another Tensor": lambda s, x: operator.setitem(tg.zeros(2), slice(None), s.buf),
+}
+
+
+@pytest.mark.parametrize("where", PUT)
+def test_a_tensor_that_is_put_somewhere_is_not_read(where: str) -> None:
+    """Its numbers are no guard: another call finds others."""
+    s = state()
+    s.plain = SimpleNamespace(m=None)
+
+    @tg.compile
+    def f(x):
+        PUT[where](s, x)
+        return x.sum()
+
+    for _ in range(4):
+        f(tg.ones(2))
+        s.buf.add_(1.0)
+    assert f.cache_info() == (3, 1, 1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,16 @@ from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
 from tracegrad.world.tensor_histories import refuse_written_leaf
 
+_PUTTING = frozenset(
+    map(
+        id,
+        (
+            *(setattr, object.__setattr__),
+            *(list.append, list.insert, deque.append, deque.appendleft),
+        ),
+    )
+)
+"""Operations that put something somewhere, and do not look at it."""
 _MADE_ANEW = frozenset({int, complex, str, bytes, range, *FLOATS})
 _NUMBERS = (int, float, complex, np.number)
 
@@ -234,6 +245,8 @@ class Told(Outcome):
             recorded
             or kind in (MethodType, BuiltinFunctionType)
             or id(operation) in native_tables.ASKS_WHO
+            or id(operation) in _PUTTING
+            or (operation is operator.setitem and type(operands[0]) is Tensor)  # an op
             or (operation is getattr and operands[1] == "grad")  # another Tensor, or none
         ):
             return
