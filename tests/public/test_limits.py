@@ -781,6 +781,14 @@ def reads_a_condition():
         assert np.allclose(f(given), given * 2.0 if given[0] > 0.0 else given)
 
 
+@inside_jax("What is computed of arrays and Tensors from outside alone is known")
+def reads_from_outside():
+    jax = pytest.importorskip("jax")
+    held, x = {"number": tg.tensor(1), "array": np.array(1)}, X.astype(np.float32)
+    f = jax.jit(tg.compile(lambda x: x[: held["number"] + 1] * len(tg.zeros(int(held["array"])))))
+    assert np.array_equal(f(x), x[:2])
+
+
 @inside_jax("store anything outside")
 def stores():
     held: dict[str, Any] = {}

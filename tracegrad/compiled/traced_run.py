@@ -410,7 +410,7 @@ def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Se
 
     Raises where an array that is written shares memory with another one that was read.
     """
-    watched = set(map(id, world.contents))
+    watched = {id(seen.array) for seen in world.contents}
     arguments_arrays = [getattr(x, "_array", x) for x in given]
     captured_arrays = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
     found = ""

@@ -69,8 +69,13 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
     if version.axes_in_order and not lie_in_order(arguments, version.axes_in_order):
         return "a matrix lies in memory in another order"
-    return _other_lengths(version, arguments) or "an array that Python reads has changed"
+    seen = version.check.changed()
+    told = _other_lengths(version, arguments) or (seen.reason if seen is not None else "")
+    return told or (SHARED if version.histories_stand() else HISTORIES)
 
+
+SHARED = "objects or memory that were apart are shared, or the other way round"
+HISTORIES = "other inputs require grad, have hooks, or are made of one another"
 
 OF_NUMBERS = (
     "a whole number among the arguments is a setting, and each of its values has a program of its "
@@ -98,6 +103,11 @@ def _way_out(arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> s
                 text = OF_NUMBERS.format(arguments.text_of(leaf))
                 return text[0].upper() + text[1:]
         return "Call it with arguments of fewer kinds"
+    same = [version for version in same_mode if version.arguments.key == arguments.key]
+    if same and same[-1].world.changed(same[-1].read_again) is None:
+        seen = same[-1].check.changed()
+        if seen is not None and seen.instead:
+            return seen.instead
     return "State that differs on every call is the usual cause: pass it as an argument"
 
 

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, DTypeError
-from tracegrad.ops.dtypes import natural_dtype
+from tracegrad.ops.arguments import holds_tensors, stacked
+from tracegrad.ops.dtypes import get_default_dtype, natural_dtype
 from tracegrad.ops.elementwise.ufuncs import astype
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import Foreign, foreign, plain
 from tracegrad.tensors.devices import DeviceArray, as_held, bare
-from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.dispatch import SEQUENCES, is_jax_array, is_number
 
 
 def refuse_subclass(array: np.ndarray, what: str) -> None:
@@ -31,6 +34,42 @@ def refuse_subclass(array: np.ndarray, what: str) -> None:
         f"{what} is a {kind.__name__}, a subclass of ndarray with rules of its own: pass "
         "np.asarray(...) of it"
     )
+
+
+def constant_for(data: Any, dtype: Any = None) -> Any:
+    """A recorded copy of what is in the trace that runs, through which no gradient flows.
+
+    That is a value, one from outside as well, or nested numbers with values among them. None of
+    other data. It is a Tensor to everybody, as the function itself makes one.
+    """
+    of_python = not tells_dtype(data)
+    if isinstance(data, SEQUENCES) and STATE.trace is not None and holds_tensors(data):
+        data = stacked(data)
+    elif not hasattr(data, "_traced") or in_trace(data) is None:
+        return None
+    made = (data if data._is_traced else data.detach())._as_constant()
+    dtype = natural_dtype(made) if dtype is None and of_python else dtype
+    made = made if dtype is None else astype(made, dtype=np.dtype(dtype).name)
+    STATE.trace.shown.add(made._traced[1])
+    return made
+
+
+def floats_for(data: Any, dtype: Any, copy: bool) -> tuple[Any, Any]:
+    """An array for the data, and its value in the trace that runs, if it has one there.
+
+    Whole numbers of Python's become floats.
+    """
+    made = found = constant_for(data, dtype)
+    if found is None:
+        found = array_for(data, dtype) if copy else shared_array_for(data, dtype)
+    if dtype is None and found.dtype.kind in "biu" and not tells_dtype(data):
+        found = found.astype(get_default_dtype())
+    return (found, None) if made is None else (found._array, found._traced)
+
+
+def tells_dtype(data: Any) -> bool:
+    """Whether data have a dtype of their own, which numbers of Python's and lists have not."""
+    return hasattr(data, "dtype") and not is_number(getattr(data, "_array", data))
 
 
 def array_for(data: Any, dtype: Any = None) -> Any:

@@ -13,7 +13,12 @@ from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape.creation import dtype_name, tensor_of
 from tracegrad.runtime.array_manners import note_results
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for
+from tracegrad.tensors.coercion import (
+    array_for,
+    constant_for,
+    refuse_subclass,
+    shared_array_for,
+)
 from tracegrad.tensors.devices import device_array_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import HANDLERS, SEQUENCES, dtype_of, is_jax_array
@@ -31,12 +36,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: An
     >>> tg.tensor([1, 2]), tg.tensor([1, 2], requires_grad=True)
     (tensor([1, 2]), tensor([1., 2.], requires_grad=True))
     """
-    if isinstance(data, Tensor) and data._is_traced:
-        made = data._as_constant().to(dtype=dtype)
-        STATE.trace.shown.add(made._traced[1])
-    else:
-        made = wrap(array_for(data, dtype))
-        note_results((), (made,))
+    made = _copied(data, dtype)
     if requires_grad and dtype is None and made.dtype.kind in "biu":
         made = made.to(dtype=get_default_dtype())
     if device is not None:
@@ -60,8 +60,22 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     >>> shared
     tensor([1., 0.])
     """
-    made = data if isinstance(data, Tensor) else _noted(wrap(shared_array_for(data, dtype)), data)
+    if isinstance(data, Tensor):
+        made = data
+    elif isinstance(data, SEQUENCES):
+        made = _copied(data, dtype)
+    else:
+        made = _noted(wrap(shared_array_for(data, dtype)), data)
     return made.to(dtype=dtype, device=device)
+
+
+def _copied(data: Any, dtype: Any) -> Tensor:
+    """A Tensor with a copy of the data, which is no array of NumPy's to anybody."""
+    made: Tensor | None = constant_for(data, dtype)
+    if made is None:
+        made = wrap(array_for(data, dtype))
+        note_results((), (made,))
+    return made
 
 
 @tensor_of.by
@@ -127,7 +141,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     tensor([0, 1, 2])
     """
     if isinstance(x, Tensor):
-        made = wrap(x.detach()._array)
+        made = x.detach()
         made = made.clone() if copy else made
     elif x.__dlpack_device__()[0] == DLPACK_CPU:
         made = as_tensor(np.from_dlpack(x, copy=copy))

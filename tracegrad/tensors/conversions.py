@@ -12,6 +12,7 @@ from tracegrad.ops.dtypes import ALIASES
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.shape.reshaping import reshape
 from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.values_in_traces import in_trace, read_whole
 from tracegrad.tensors.coercion import copy_of, without_axes_like
 from tracegrad.tensors.devices import (
     CPU,
@@ -136,13 +137,14 @@ def is_contiguous(x: Tensor) -> bool:
     """True when the elements lie in memory in the order of the axes."""
     if x._is_traced and x.ndim:
         x._traced[0].read("how an array lies in memory")
+    read_whole(x)
     flags = getattr(x._array, "flags", None)
     return flags is None or bool(flags.c_contiguous)
 
 
 def contiguous(x: Tensor) -> Tensor:
     """The Tensor, or a copy of it whose elements lie in the order of the axes."""
-    if not x._is_traced and is_contiguous(x):
+    if in_trace(x) is None and is_contiguous(x):
         return x
     row: Tensor = reshape(x, -1)  # a copy, in the order of the axes
     return reshape(row, shape_of(x))  # type: ignore[no-any-return]
@@ -194,6 +196,7 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
             )
         memo[id(x)] = clone(x)
     elif id(x) not in memo:
+        read_whole(x)
         copied = memo[id(x)] = wrap(without_axes_like(x._array, copy_of(x._array)))
         copied._node = x._node
         copied._grad = None if x._grad is None else deep_copy(x._grad, memo)
@@ -205,6 +208,9 @@ def shallow_copy(x: Tensor) -> Tensor:
     """Another Tensor of the same memory and history; of a number that number."""
     if is_scalar(x._array) and is_array_to_function(x):
         return x
+    if not x._is_traced and in_trace(x) is not None:
+        looking: Tensor = ew.alias(x)
+        return looking
     copied = sharing(x)
     copied._node = x._node
     return copied
@@ -214,6 +220,7 @@ def reduce(x: Tensor) -> tuple[Any, ...]:
     """What pickle keeps: the values, whether they require grad, and the device."""
     if x._is_traced:
         x._traced[0].read("the bytes of an array")
+    read_whole(x)
     place = x.device
     name = place.type if isinstance(place, SeveralDevices) else str(place)
     return (unpickled, (np.array(x._array), x.requires_grad, name))

@@ -214,6 +214,8 @@ def _go_on(
     if STATE.trace is not None and base._is_traced:
         STATE.trace.note_write(base)
     elif not base._is_traced:
+        if STATE.trace is not None:
+            STATE.trace.note_views_of(base)
         write_checks.succeed(base._array, whole._array)
     _renew(base, whole)
     for view in views_of(base):

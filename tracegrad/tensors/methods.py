@@ -23,6 +23,7 @@ from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.provided import Provided
+from tracegrad.runtime.values_in_traces import read_whole
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tensors import fast_operators
@@ -302,6 +303,7 @@ def _repeat(x: Tensor, repeats: Any, *sizes: int, axis: Any = None) -> Any:
 
 def _strides(x: Tensor) -> tuple[int, ...]:
     """The bytes in memory from one element to the next along each axis; in no graph."""
+    read_whole(x)
     array = x.__array__() if x._is_traced else plain(x._array)
     strides: tuple[int, ...] = np.asarray(array).strides
     return strides

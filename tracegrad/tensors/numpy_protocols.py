@@ -26,6 +26,7 @@ from tracegrad.ops.shape.indexing import getitem, normalize
 from tracegrad.ops.shape.joining import segment_sums
 from tracegrad.ops.shape.reshaping import laid_out, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
+from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import memory_shown, register
 from tracegrad.tensors import array_functions, type_info
@@ -131,7 +132,7 @@ def _writes_numbers(method: str, operands: list[Any], given: dict[str, Any]) -> 
 def _has_numbers_alone(tensors: Sequence[Tensor]) -> bool:
     """Whether Tensors are no values of a trace, have no history, and lie in NumPy's memory."""
     return not any(
-        x._is_traced or x.requires_grad or type(x._array) is DeviceArray for x in tensors
+        x.requires_grad or type(x._array) is DeviceArray or in_trace(x) is not None for x in tensors
     )
 
 

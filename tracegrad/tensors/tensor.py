@@ -30,10 +30,11 @@ from tracegrad.errors import (
     SingularError,
     TracegradError,
 )
-from tracegrad.ops.dtypes import get_default_dtype, usual_dtypes
+from tracegrad.ops.dtypes import usual_dtypes
 from tracegrad.ops.record import TABLE
 from tracegrad.runtime.array_manners import is_array_to_function, note_results
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.values_in_traces import in_trace, read_whole
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
 from tracegrad.tape.functions_apart import refuse_around
@@ -43,7 +44,7 @@ from tracegrad.tape.own_leaves import keep_own, tell_of_setting
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, has_slope, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
-from tracegrad.tensors.coercion import array_for, refuse_subclass, shared_array_for, with_memory
+from tracegrad.tensors.coercion import floats_for, refuse_subclass, shared_array_for, with_memory
 from tracegrad.tensors.complex_numbers import real_part
 from tracegrad.tensors.devices import (
     Device,
@@ -130,18 +131,8 @@ class Tensor:
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
     ) -> None:
-        traced = None
-        if isinstance(data, Tensor) and data._is_traced:
-            data = data._as_constant()
-            data = data if dtype is None else TABLE["astype"](data, dtype=np.dtype(dtype).name)
-            array, traced = data._array, data._traced
-        else:
-            array = array_for(data, dtype) if copy else shared_array_for(data, dtype)
-        if dtype is None and array.dtype.kind in "biu" and not hasattr(data, "dtype"):
-            array = array.astype(get_default_dtype())
-        self._array = array
+        self._array, self._traced = floats_for(data, dtype, copy)
         self._node = self._hooks = self._grad = self._view = self._views = None
-        self._traced = traced
         if not isinstance(data, np.ndarray):
             note_results((), (self,))
         if requires_grad:
@@ -187,25 +178,22 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape; inside a traced function asking for it fixes the lengths."""
-        if self._is_traced:
-            shape: tuple[int, ...] = self._traced[0].look_at_shape(self._traced[1])
-            return shape
-        return np.shape(self._array)
+        traced = in_trace(self)
+        return np.shape(self._array) if traced is None else traced[0].look_at_shape(traced[1])
 
     @property
     def ndim(self) -> int:
+        if STATE.trace is not None:
+            in_trace(self)
         return np.ndim(self._array)
 
     @property
     def dtype(self) -> np.dtype:
+        if STATE.trace is not None:
+            in_trace(self)
         array = self._array
         found: np.dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
         return found
-
-    @property
-    def size(self) -> int:
-        """The number of elements; inside a traced function asking for it fixes the lengths."""
-        return int(np.prod(self.shape, dtype=np.int64))
 
     def element_size(self) -> int:
         """The bytes of one element."""
@@ -222,10 +210,8 @@ class Tensor:
     def __len__(self) -> int:
         if not self.ndim:
             raise no_length(self)
-        if self._is_traced:
-            length: int = self._traced[0].look_at_length(self._traced[1], 0)
-            return length
-        return len(self._array)
+        traced = in_trace(self)
+        return len(self._array) if traced is None else traced[0].look_at_length(traced[1], 0)
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
@@ -242,14 +228,15 @@ class Tensor:
                 text = "the truth of an array of shape {} is ambiguous: use .any() or .all()"
                 raise ShapeError(text.format(np.shape(self._array)))
             raise no_number(self)
+        traced = in_trace(self)
         try:
             outcome = READ[kind](np.asarray(self._array).item())
         except (ValueError, OverflowError):  # ``int(x)`` of NaN or an infinity
-            if self._is_traced:
-                self._traced[0].notes_exception(f"an exception in {kind}(x)")
+            if traced is not None:
+                traced[0].notes_exception(f"an exception in {kind}(x)")
             raise
-        if self._is_traced:
-            outcome = self._traced[0].look(self._traced[1], kind, outcome)
+        if traced is not None:
+            outcome = traced[0].look(traced[1], kind, outcome)
         if type(outcome) is float:
             lost_gradients.succeeds(outcome, self)
         return outcome
@@ -307,6 +294,7 @@ class Tensor:
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
         refuse_around(self)
+        read_whole(self)
         found = self._nested() if self._is_traced else np.asarray(self._array).tolist()
         self._became(lost_gradients.flat(found))
         return found
@@ -339,6 +327,7 @@ class Tensor:
             )
         if self.requires_grad:
             raise made_plain()
+        read_whole(self)
         if type(self._array) is DeviceArray and not is_array_to_function(self):
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
@@ -388,6 +377,7 @@ class Tensor:
                 self._look("item")
             else:
                 self._traced[0].read(what)
+        read_whole(self)
 
     @property
     def device(self) -> Device:
@@ -667,7 +657,7 @@ def _note_views(
     x = operands[0]
     if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x):
         register(tensors, x, op, operands[1:], attributes)
-    if x._traced is not None and op.name in _BY_LAYOUT and x._is_traced:
+    if op.name in _BY_LAYOUT and in_trace(x) is not None:
         axes = _BY_LAYOUT[op.name]
         if x.ndim >= axes:
             STATE.trace.note_reshape(x, tensors[0], axes)
@@ -787,13 +777,14 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
 
 
 def _type(x: Tensor) -> ArrayType:
-    if x._is_traced:
-        type_: ArrayType = x._traced[1].type
-        return type_.with_shape(dims_of(x._traced[0].sizes, type_)) if type_.shape else type_
+    traced = in_trace(x)
+    if traced is not None:
+        type_: ArrayType = traced[1].type
+        return type_.with_shape(dims_of(traced[0].sizes, type_)) if type_.shape else type_
     return weak_of(x._array) if is_number(x._array) else array_type(x._array)
 
 
 HANDLERS[Tensor] = HANDLERS[Nothing] = apply_to_tensors
 TYPES[Tensor] = _type
-SIZES[Tensor] = lambda x: x._traced[0].sizes if x._is_traced else None
-IDENTITIES[Tensor] = lambda x: x._traced[1] if x._is_traced else x._array
+SIZES[Tensor] = lambda x: None if (traced := in_trace(x)) is None else traced[0].sizes
+IDENTITIES[Tensor] = lambda x: x._array if (traced := in_trace(x)) is None else traced[1]

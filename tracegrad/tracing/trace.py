@@ -43,6 +43,7 @@ from tracegrad.ops.shape.creation import array_of
 from tracegrad.ops.type_rules import OF_PYTHON, ON_BOOLS
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
@@ -578,6 +579,8 @@ class Trace:
         if self.choices is not None and kind == "bool":
             outcome = self.choices.outcome(value, outcome)
         elif self.samples and not (self.choices is not None and self.choices.knows(value)):
+            if self.without_inputs(value):  # the outcome is no sample
+                return outcome
             self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
@@ -622,10 +625,13 @@ class Trace:
                 waiting += node.operands
             else:
                 return False
+        numbers = [isinstance(holder, int | float | np.generic) for _, holder in found]
+        if self.samples and (any(numbers) or any(is_jax_tracer(holder) for _, holder in found)):
+            return False
         for one in seen:
             self._fix_lengths(one)
-        for one, holder in found:
-            if isinstance(holder, int | float | np.generic):  # which no guard compares
+        for (one, holder), number in zip(found, numbers, strict=True):
+            if number:  # which no guard compares
                 self.look(one, "item", np.asarray(holder).item())
             elif self.placed(holder):
                 self.world.reads(holder)
@@ -657,11 +663,14 @@ class Trace:
                 f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "
                 "be written to: write to a copy (.copy())"
             )
+        self.note_views_of(base)
+
+    def note_views_of(self, base: Any) -> None:
+        """Memory is written, which arrays that were reshaped may look at."""
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.depends_on_order(axes)
-            for shaped in (base, x):
-                value = shaped._traced[1]
+            for _, value in (in_trace(base), in_trace(x)):  # type: ignore[misc]
                 for axis in range(value.type.ndim):
                     self.look_at_length(value, axis)
 

@@ -36,6 +36,7 @@ from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.own_references import is_referred_to, keeps_programs
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import is_sealed, memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
 from tracegrad.tensors.coercion import with_memory
@@ -57,7 +58,7 @@ def is_recorded(x: Any) -> bool:
     """Whether a Tensor is part of a trace, has a history, or is on a device."""
     if type(x) is not Tensor:
         return False
-    return x._is_traced or x.requires_grad or type(x._array) is DeviceArray
+    return x.requires_grad or type(x._array) is DeviceArray or in_trace(x) is not None
 
 
 def holds_recorded(x: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from codegen.ir import NOWHERE
 from tracegrad.autograd.assumed_histories import Derivative, note_derivative
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import AsGiven, AsksMode, Purpose, Unreplayed
 from tracegrad.world import native_tables
 from tracegrad.world.arrays_of_lengths import give_up
 from tracegrad.world.code_origin import is_trusted
-from tracegrad.world.guards import ATTRIBUTE, PLAIN
+from tracegrad.world.guards import ATTRIBUTE, Seen
 from tracegrad.world.interception import as_key
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.constant_arrays import gives_up
@@ -32,30 +33,15 @@ from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
 from tracegrad.world.tensor_histories import refuse_written_leaf
 
-_PUTTING = frozenset(
-    map(
-        id,
-        (
-            *(setattr, object.__setattr__),
-            *(list.append, list.insert, deque.append, deque.appendleft),
-        ),
-    )
-)
-"""Operations that put something somewhere, and do not look at it."""
 _MADE_ANEW = frozenset({int, complex, str, bytes, range, *FLOATS})
 _NUMBERS = (int, float, complex, np.number)
+_TOLD = frozenset({"grad", "shape", "ndim", "dtype", "size"})
+"""Attributes of which a Tensor from outside tells itself; `grad` is a place of its own."""
 
 
 def _kind(x: Any) -> Any:
     """The type of an object in the eyes of the function."""
     return x.__class__ if type(x) is Tensor else type(x)
-
-
-def _is_recorded(x: Any) -> bool:
-    """Whether a result is nothing but Tensors of the trace: it told no number."""
-    if type(x) is tuple or type(x) is list:
-        return bool(x) and all(map(_is_recorded, x))
-    return type(x) is Tensor and x._traced is not None
 
 
 def _is_one_object(x: Any) -> bool:
@@ -72,7 +58,8 @@ class Told(Outcome):
     effects: list[str]  # that no program replays
     joins: Any  # where arms of looks meet, if they may
     happened: int
-    shown: list[Tensor]
+    contents: list[Seen]
+    shown: list[Seen]
     identities: bool
     asked_mode = False  # the function asked whether operations are recorded
     mode_is_own = False  # the run records, and its caller does not
@@ -228,6 +215,28 @@ class Told(Outcome):
             if sets and Place(place.kind, *done.operands[:2]) == place:
                 self._log[i] = replace(done, operands=(*done.operands[:2], x))
 
+    def entered(self, x: Any) -> tuple[Any, Any] | None:
+        """A Tensor from outside that is asked for something: the trace, and the input that it is.
+
+        None for any other, and for one on a device, of which no program is made.
+        """
+        trace = self.trace
+        if id(x) not in self._tensors:
+            return None
+        if type(x._array) is DeviceArray:
+            self.reads(x)
+            return None
+        known = trace.captured.get(id(x))
+        origin = NOWHERE if known is not None or trace.planned else trace.origin()
+        value = trace.capture(x, origin) if known is None else known[1]
+        trace.asked.add(id(value))
+        return trace, value
+
+    def reads_whole(self, x: Any) -> None:
+        """Code that nobody follows has all the numbers of a Tensor, if it is from outside."""
+        if id(x) in self._tensors:
+            self.reads(x)
+
     def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
         """An operation may ask an array from outside for its dtype: it is an input of the program.
 
@@ -238,27 +247,28 @@ class Told(Outcome):
                 self.trace.asked.add(id(x._traced[1]))
 
     def _tell_of_tensors(self, operation: Any, operands: tuple[Any, ...], result: Any) -> None:
-        """What an operation told of Tensors from outside that no trace has recorded."""
-        kind = type(result)
-        recorded = kind is Tensor and result._traced is not None
+        """What an operation told of Tensors from outside, beside what they have told themselves.
+
+        That is whether they require grad, and where they are. An operation that gives nothing, or a
+        value that is recorded, has told nothing.
+        """
+        asked = operands[1] if operation is getattr else ""
         if (
-            recorded
-            or kind in (MethodType, BuiltinFunctionType)
+            (result is None and not asked)
+            or type(result) in (MethodType, BuiltinFunctionType)
+            or (type(result) is Tensor and result._traced is not None)
             or id(operation) in native_tables.ASKS_WHO
-            or id(operation) in _PUTTING
-            or (operation is operator.setitem and type(operands[0]) is Tensor)  # an op
-            or (operation is getattr and operands[1] == "grad")  # another Tensor, or none
+            or asked in _TOLD
         ):
             return
         for x in (*operands, getattr(operation, "__self__", None)):
-            if type(x) is not Tensor or x._traced is not None or id(x) not in self._tensors:
-                continue
-            if all(x is not known for known in self.shown):
-                self.shown.append(x)
-            form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
-            told = id(operation) in native_tables.ASKS_SHAPE or (form and operation is getattr)
-            if not (told or _is_recorded(result)):
-                self.reads(x)
+            if type(x) is Tensor and x._traced is None and id(x) in self._tensors:
+                self._tell_of_history(x)
+
+    def _tell_of_history(self, x: Tensor) -> None:
+        """Code asks whether a Tensor from outside requires grad, say: calls compare that."""
+        if all(x is not known.array for known in self.shown):
+            self.shown.append(Seen(x, self.text_of(x), self.line()))
 
     def derives_from(self, x: Tensor) -> None:
         """The result of an operation on a Tensor of the trace gets a history."""
@@ -285,8 +295,10 @@ class Told(Outcome):
 
     def reads(self, array: Any) -> None:
         """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
-        if all(array is not known for known in self.contents):
-            self.contents.append(array)
+        if all(array is not known.array for known in self.contents):
+            self.contents.append(Seen(array, self.text_of(array), self.line()))
+        if type(array) is Tensor:
+            self._tell_of_history(array)
 
     def may_be_one_number(self, a: Any, b: Any) -> bool:
         """Whether a number that is an input, or is computed, may be the very object of another one.
@@ -341,7 +353,7 @@ class Told(Outcome):
             hash(x)  # Python looks at it
             return as_key(x, stays)
         original = self.original(x)
-        if original is not x:
+        if original is not x or self.is_outside(x):
             self.compares(x, self)
         return original
 

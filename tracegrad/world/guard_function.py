@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from codegen.load import load
+from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import (
     ITEM,
@@ -22,6 +23,7 @@ from tracegrad.world.guards import (
     PACKED,
     TYPED,
     Guard,
+    Seen,
     kind_of_items,
     same,
     state_of,
@@ -39,6 +41,19 @@ _FURTHER = (
 )
 
 
+OF_ITSELF = (
+    "What is computed of {0} itself, with tracegrad's functions or NumPy's, is for all that it may "
+    "hold"
+)
+
+
+class Change(NamedTuple):
+    """What is another now than code has read of it, and what to write instead, if that is known."""
+
+    reason: str
+    instead: str
+
+
 @dataclass
 class StateCheck:
     """The function that is True while all guards hold, and its text for functions that ask first.
@@ -54,6 +69,8 @@ class StateCheck:
     module: dict[str, Any] | None = None
     read: frozenset[str] = frozenset()
     cells: list[Mapping[str, CellType]] = field(default_factory=list)
+    changed: Callable[[], Change | None] = lambda: None
+    """Which array or Tensor is another now than code has read."""
 
     def renew(self, values: Mapping[str, Any]) -> None:
         """Other objects stand for what was held; they are as good."""
@@ -71,25 +88,27 @@ class StateCheck:
 def check(
     guards: Sequence[Guard],
     places: Sequence[Guard],
-    arrays: Iterable[Any],
-    tensors: Sequence[Tensor] | None = None,
+    arrays: Iterable[Seen],
+    tensors: Sequence[Seen] = (),
     by_path: Mapping[int, Guard] = MappingProxyType({}),
     others: Sequence[Any] = (),
 ) -> StateCheck:
     """The check; `guards` hold what they held, `places` an array or Tensor, whichever it is.
 
-    The contents of `arrays` are compared as well and, unless `tensors` is None, the shapes of these
-    and of the Tensors in places. Identity is compared first; where that differs, type and value
-    are, and the new identity is remembered. Objects that are known by their place (`by_path`: by
-    id, the guard of the place) may be others of the same class, each in its place alone, and none
-    of the `others`.
+    The contents of `arrays` are compared as well and, where there are `tensors`, what is shown of
+    these and of the Tensors in places. Identity is compared first; where that differs, type and
+    value are, and the new identity is remembered. Objects that are known by their place (`by_path`:
+    by id, the guard of the place) may be others of the same class, each in its place alone, and
+    none of the `others`.
     """
-    shapes: list[tuple[Any, Any]] = []
-    if tensors is not None:
+    flags: list[tuple[Seen, Callable[[], Any], Any]] = []
+    if tensors:
         held = [place for place in places if isinstance(place.value, Tensor)]
-        shapes = [(place.now, shown(place.value)) for place in held]
-        shapes += [(partial(_itself, tensor), shown(tensor)) for tensor in tensors]
-    known = [(array, remembered(getattr(array, "_array", array))) for array in arrays]
+        flags = [(place.seen, place.now, shown(place.value)) for place in held]
+        flags += [(seen, partial(_itself, seen.array), shown(seen.array)) for seen in tensors]
+    numbers = [(seen, remembered(getattr(seen.array, "_array", seen.array))) for seen in arrays]
+    known = [(seen.array, content) for seen, content in numbers]
+    shapes = [(now, before) for _, now, before in flags]
     compare = again(guards, places, known, shapes, by_path, others)
 
     def renewed() -> bool:
@@ -137,7 +156,27 @@ def check(
     unpacked = {name for _, of_list in own.lists for name in of_list}
     named = frozenset(own.of.values()) - unpacked
     made = StateCheck(function, tuple(asked), bound_to, own.module, named)
+    made.changed = partial(_changed, numbers, flags)
     return made
+
+
+def _changed(
+    numbers: Sequence[tuple[Seen, Any]], flags: Sequence[tuple[Seen, Callable[[], Any], Any]]
+) -> Change | None:
+    """Which array or Tensor is another now than code has read."""
+    for seen, content in numbers:
+        if not unwritten(getattr(seen.array, "_array", seen.array), content):
+            reason = f"what {seen.text} holds has changed, which Python reads as a whole{_at(seen)}"
+            return Change(reason, OF_ITSELF.format(seen.text))
+    for seen, now, before in flags:
+        for name, a, b in zip(SHOWN, before, shown(now()), strict=False):
+            if a != b:
+                return Change(f"{seen.text}.{name} was {a}, is {b}{_at(seen)}", "")
+    return None
+
+
+def _at(seen: Seen) -> str:
+    return f" ({seen.line})" if seen.line else ""
 
 
 def _always() -> bool:
@@ -310,11 +349,14 @@ def again(
     return compare
 
 
+SHOWN = ("__class__", "requires_grad", "is_leaf", "device")
+
+
 def shown(tensor: Any) -> tuple[Any, ...]:
-    """What Python sees of a Tensor without a look at its numbers."""
+    """What Python sees of a Tensor that no input of a program tells."""
     if type(tensor) is not Tensor:
         return (type(tensor),)
-    return tensor._array.shape, tensor.requires_grad, tensor.is_leaf, tensor.device
+    return Tensor, tensor.requires_grad, tensor.is_leaf, tensor.device
 
 
 def _itself(tensor: Tensor) -> Tensor:
@@ -324,7 +366,7 @@ def _itself(tensor: Tensor) -> Tensor:
 def remembered(array: Any) -> tuple[Any, ...]:
     """What `unwritten` compares an array with: exact, so that nothing stale can slip through."""
     if not isinstance(array, np.ndarray):
-        return (array,)  # of another library, which does not write to it
+        return (_of_library(array),)
     held: Any = array.tobytes()
     if array.dtype.hasobject:
         held = list(array.flat)
@@ -333,10 +375,15 @@ def remembered(array: Any) -> tuple[Any, ...]:
     return array.shape, array.dtype, array.strides, array.flags.writeable, held
 
 
+def _of_library(array: Any) -> Any:
+    """An array of another library, which does not write to it; on a device another one follows."""
+    return array.value if type(array) is DeviceArray else array
+
+
 def unwritten(array: Any, known: tuple[Any, ...]) -> bool:
     """True while an array is and holds what it did."""
     if len(known) == 1 or not isinstance(array, np.ndarray):
-        return array is known[0]
+        return _of_library(array) is known[0]
     shape, dtype, strides, writeable, held = known
     if array.shape != shape or array.dtype != dtype or array.strides != strides:
         return False

@@ -37,6 +37,15 @@ MISSING = Missing()
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """An array or Tensor from outside of which code has read more than an input tells."""
+
+    array: Any
+    text: str  # as the user would say it
+    line: str  # where the function read it first: ``train.py:31``
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """One fact: reading `name` from `holder` gives `value`; `text` is how the user would say it."""
 
@@ -54,6 +63,11 @@ class Guard:
         """What tells the places that guards read apart, in every run of the function."""
         held = id(self.holder) if self.of is None else self.of.place
         return self.read, held, key_of(self.name)
+
+    @property
+    def seen(self) -> Seen:
+        """What the place held, and where it was read."""
+        return Seen(self.value, self.text, self.line)
 
     def where(self) -> Any:
         """The holder at this moment."""

@@ -102,8 +102,6 @@ ASKS_WHO = frozenset(
     map(id, (operator.is_, operator.is_not, natives.is_item, type, id, isinstance))
 )
 """Operations that ask nothing of a Tensor but who it is, by id."""
-ASKS_SHAPE = frozenset(map(id, (len, iter, np.shape, np.size, np.ndim)))
-"""Functions that ask no more of a Tensor than its shape, by id; attributes are no more either."""
 
 _CHANGED_BY: dict[type, str] = {
     list: "append clear extend insert pop remove reverse sort __iadd__ __imul__ __setitem__ "

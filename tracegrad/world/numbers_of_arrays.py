@@ -15,6 +15,7 @@ import numpy as np
 from tracegrad.ops.elementwise.python_numbers import number_read, whole_number
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.tape import has_slope
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import lost_at
@@ -32,7 +33,7 @@ def number_of_array(
     x = operands[0]
     if x.ndim:
         return (lambda: _of_axes(kind, x)) if is_array_to_function(x) else None
-    if not x._is_traced or x.dtype.kind not in "fiub":
+    if in_trace(x) is None or x.dtype.kind not in "fiub":
         return None
     if x.__class__ is kind:
         return lambda: x
@@ -63,14 +64,14 @@ def _constant(x: Tensor) -> Tensor:
 
 def _as_number(x: Tensor, number: Tensor) -> Tensor:
     """What was read: a number to the function, though `x` may be a Tensor to it; no history."""
-    x._traced[0].shown.discard(number._traced[1])
+    number._traced[0].shown.discard(number._traced[1])
     number._node = None
     return number
 
 
 def is_traced_index(x: Tensor) -> bool:
     """Whether a Tensor is a whole number that a trace follows."""
-    return x._is_traced and not x.ndim and x.dtype.kind in "iu"
+    return not x.ndim and x.dtype.kind in "iu" and in_trace(x) is not None
 
 
 def as_int(x: Any) -> Any:
@@ -78,9 +79,10 @@ def as_int(x: Any) -> Any:
 
     A function that catches exceptions is asked which there is, so that each is a path of its own.
     """
-    if not x._is_traced:
+    traced = in_trace(x)
+    if traced is None:
         return int(x)
-    trace, number = x._traced[0], np.asarray(x._array)
+    trace, number = traced[0], np.asarray(x._array)
     if trace.catches and x.dtype.kind == "f" and not bool(np.isfinite(x)):
         bool(np.isnan(x))  # else it is an infinity
         return int(number)
@@ -108,7 +110,7 @@ def item(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Callable[[], An
     if [type(x) for x in operands] != [Tensor] or keywords:
         return None
     x = operands[0]
-    if not x._is_traced or x.ndim:
+    if x.ndim or in_trace(x) is None:
         return None
     if x.dtype.kind == "f":
         return lambda: _constant(x)

@@ -64,6 +64,7 @@ from tracegrad.world.guards import (
     PRESENT,
     Guard,
     Place,
+    Seen,
     has_attributes,
     is_array,
     key_of,
@@ -116,8 +117,8 @@ class World(Variables, Sequences, Classes):
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
         self._pinned: dict[int, Any] = {}  # those of them whose identity matters
-        self.contents: list[Any] = []  # arrays whose numbers were read unseen
-        self.shown: list[Tensor] = []  # Tensors whose shapes were
+        self.contents: list[Seen] = []  # arrays whose numbers were read unseen
+        self.shown: list[Seen] = []  # Tensors of which was asked whether they require grad
         self.identities = False  # the function asked whether two arrays are one
         self._helpers: dict[Any, Any] = {}  # under caches, with keywords that they were called with
         self._in_tuples: set[int] = set()  # ids of what tuples hold
@@ -662,11 +663,9 @@ class World(Variables, Sequences, Classes):
         self.asked_mode |= before.asked_mode
         self.absorb_derivatives(before)
         self._holding = None
-        for array in before.contents:
-            self.reads(array)
-        for tensor in before.shown:
-            if all(tensor is not known for known in self.shown):
-                self.shown.append(tensor)
+        for seen_here, seen in ((self.contents, before.contents), (self.shown, before.shown)):
+            here = {id(x.array) for x in seen_here}
+            seen_here += [x for x in seen if id(x.array) not in here]
 
     def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
         """A guard of an earlier run; where an array stands, another may stand there now."""
@@ -768,14 +767,14 @@ class World(Variables, Sequences, Classes):
         places that every call writes.
         """
         places = [g for g in {id(g): g for g in but}.values() if self._is_read_again(g)]
-        read = set(map(id, self.contents))
+        read = {id(seen.array) for seen in self.contents}
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
         guards = without(self.guards.values(), places, read)
         left_out = set(map(id, asked))
         places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
         by_path, others = self._known_by_path(), self._others()
-        return check(guards, places, self.contents, self.shown or None, by_path, others)
+        return check(guards, places, self.contents, self.shown, by_path, others)
 
 
 CALL = 0
