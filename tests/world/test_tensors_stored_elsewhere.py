@@ -157,8 +157,8 @@ def in_a_dictionary(s, x):
     return x.sum()
 
 
-@eager
-def swapped_in_a_dictionary(s, x):  # which object stands in a dictionary is guarded
+@program
+def swapped_in_a_dictionary(s, x):
     add(s.d["a"], x)
     s.d["a"], s.d["b"] = s.d["b"], s.d["a"]
     return x.sum()
@@ -171,7 +171,7 @@ def in_a_list(s, x):
     return x.sum()
 
 
-@eager
+@program
 def swapped_in_a_list(s, x):
     add(s.items[0], x)
     s.items[0], s.items[1] = s.items[1], s.items[0]

@@ -211,11 +211,9 @@ def _go_on(
     """
     refuse_kept_history(base)
     refuse_shared(base)
-    if STATE.trace is not None and base._is_traced:
-        STATE.trace.note_write(base)
-    elif not base._is_traced:
-        if STATE.trace is not None:
-            STATE.trace.note_views_of(base)
+    if (trace := STATE.trace) is not None:
+        (trace.note_write if base._is_traced else trace.note_views_of)(base)
+    if not base._is_traced:
         write_checks.succeed(base._array, whole._array)
     _renew(base, whole)
     for view in views_of(base):

@@ -47,6 +47,7 @@ from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
+from tracegrad.tracing.advice import COUNTED, DRAWN, INSTEAD, OPAQUE, RAISING
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
 from tracegrad.tracing.random_sources import RandomSources
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place, Unprogrammed
@@ -63,20 +64,6 @@ from tracegrad.values.dispatch import is_jax_array, is_jax_tracer, is_number, is
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
-
-INSTEAD = {
-    "bool": "write np.where(condition, a, b), or decide by a static argument (static_argnames)",
-    "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
-    "is an array needs no int()",
-    "float": "compute with the array itself, or pass the number as a static argument "
-    "(static_argnames)",
-}
-"""What to write where Python reads a value that is not known, by the kind of reading."""
-
-COUNTED = "keep the length and write np.where(mask, x, 0)"
-OPAQUE = "write it as operations on arrays, or call it outside JAX"
-RAISING = 'call it once outside JAX, with backend="jax": inside JAX that program is used then'
-DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
 
 
 def _content(array: np.ndarray) -> tuple[Any, ...]:

@@ -17,9 +17,9 @@ from tracegrad.compiled.sampled_ways import Ways
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import end_of
 from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.tracing.advice import INSTEAD
 from tracegrad.tracing.outputs import Static
 from tracegrad.tracing.path_tree import Apart, End
-from tracegrad.tracing.trace import INSTEAD
 from tracegrad.tracing.unified_paths import look_at
 
 MOST_RUNS = 64

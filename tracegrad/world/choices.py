@@ -19,8 +19,9 @@ from codegen.ir import Call, Check, Constant, Origin, Value
 from tracegrad.machine.decoding import Handler
 from tracegrad.machine.liveness import following
 from tracegrad.machine.translation import program_of
+from tracegrad.tracing.advice import INSTEAD
 from tracegrad.tracing.path_tree import Cycle, Limb, outcome_key
-from tracegrad.tracing.trace import INSTEAD, Trace
+from tracegrad.tracing.trace import Trace
 from tracegrad.tracing.unified_paths import (
     Step,
     comes_back,
