@@ -50,6 +50,68 @@ def made_into_an_array():
     return lambda x: (x * np.array(o.w)).sum(), edits
 
 
+MAKERS = {
+    "tensor": tg.tensor,
+    "as_tensor": tg.as_tensor,
+    "Tensor": tg.Tensor,
+    "asarray": tg.asarray,
+    "float32": lambda data: tg.tensor(data, dtype="float32"),
+    "whole_numbers": lambda data: tg.as_tensor(data, "int64"),
+}
+
+
+@case(2)
+def made_into_tensors():
+    o, edits = listed()
+
+    def f(x):
+        return sum((make(o.w) * x).sum() for make in MAKERS.values()) + tg.tensor(o.w[1])
+
+    return f, edits
+
+
+@case(2)
+def a_tensor_of_a_history_that_grows():
+    history = [0.5, 0.25]
+
+    def f(x):
+        return (tg.tensor(history).mean() * x).sum() + tg.Tensor(history)[-1]
+
+    return f, [lambda k=k: history.append(0.1 * k) for k in range(1, 6)]
+
+
+@case(2)
+def tensors_of_what_is_computed():
+    o, edits = listed()
+    return lambda x: (tg.tensor([2.0 * w for w in o.w]) * x).sum(), edits
+
+
+@case(2)
+def a_tensor_that_is_written():
+    o, edits = listed()
+
+    def f(x):
+        a, b = tg.tensor(o.w), tg.as_tensor(o.w)
+        a[0] = 2.0
+        b += a
+        return (a * x + b).sum() + np.sum(o.w)
+
+    return f, edits
+
+
+@case(9)
+def tensors_of_types_that_change():
+    o, edits = listed()
+    return lambda x: (tg.tensor(o.w) * x).sum() + tg.Tensor(o.w)[0], [
+        *edits,
+        lambda: setattr(o, "w", [1, 2, 3, 4, 5, 6]),
+        lambda: setattr(o, "w", [True] * 6),
+        lambda: setattr(o, "w", [1.0, *[2**40] * 5]),
+        lambda: setattr(o, "w", np.array(numbers(0.5))),
+        lambda: setattr(o, "w", tuple(numbers(0.5))),
+    ]
+
+
 @case(2)
 def a_dot_product():
     o, edits = listed()
@@ -241,6 +303,46 @@ def test_gradients(name):
             for x in (X, -X):
                 for one, other in zip(made(x), tg.value_and_grad(f)(x), strict=True):
                     assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("default", ["float64", "float32"])
+@pytest.mark.parametrize("make", MAKERS)
+def test_lists_that_are_arguments(make, default):
+    w = tg.tensor([1.0, 2.0, 0.5], requires_grad=True)
+
+    def f(x, rewards):
+        made = MAKERS[make](rewards)
+        nested = MAKERS[make]([rewards, [2.0 * r for r in rewards]])
+        return ((w * x).sum() * made + nested).sum()
+
+    compiled, x = tg.compile(f), tg.tensor([0.5, -1.0, 2.0])
+    tg.set_default_dtype(default)
+    try:
+        for k in range(4):
+            found, expected = compiled(x, numbers(0.1 * k, 3)), f(x, numbers(0.1 * k, 3))
+            assert_same_bits(found.detach().numpy(), expected.detach().numpy())
+            found.backward()
+            gradient, w.grad = w.grad, None
+            expected.backward()
+            assert_same_bits(gradient.numpy(), w.grad.numpy())
+            w.grad = None
+        assert compiled.cache_info().versions == 1
+    finally:
+        tg.set_default_dtype("float64")
+
+
+def test_tensors_of_lists_follow_the_default_dtype():
+    items = numbers(0.1)
+    compiled = tg.compile(lambda x: (tg.tensor(items), tg.Tensor(items), tg.tensor(items[0])))
+    try:
+        for default in ("float64", "float32", "float64"):
+            tg.set_default_dtype(default)
+            for made in compiled(tg.tensor(X)):
+                assert made.dtype == default
+            for made in tg.compile(lambda a, b: (tg.tensor(a), tg.Tensor(b)))(0.5, items):
+                assert made.dtype == default
+    finally:
+        tg.set_default_dtype("float64")
 
 
 def test_the_list_stays_a_list():

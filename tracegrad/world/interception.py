@@ -23,6 +23,7 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.dtypes import get_default_dtype, natural_dtype
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.creation import full_like
@@ -32,6 +33,7 @@ from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.array_functions import asarray, astype, broadcast_to, copy
 from tracegrad.tensors.complex_numbers import real_part
+from tracegrad.tensors.constructors import as_tensor, tensor
 from tracegrad.tensors.refused_writes import is_read_only
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
@@ -214,10 +216,43 @@ def makes_arrays(operation: Any, operands: Operands) -> bool:
     if id(operation) in native_tables.OPERATORS or id(operation) in native_tables.IN_PLACE:
         first = operands[:1] if id(operation) in native_tables.IN_PLACE else operands
         return any(type(x) is Tensor and x.ndim for x in first)
-    if isinstance(operation, np.ufunc):
+    if isinstance(operation, np.ufunc) or id(operation) in MAKERS_OF_TENSORS:
         return True
     module = getattr(operation, "__module__", None)
     return module == "numpy" and getattr(operation, "__name__", "") in _OF_ARRAYS
+
+
+def _of_floats(numbers: Any) -> np.dtype:
+    return get_default_dtype() if numbers.dtype.kind in "biu" else natural_dtype(numbers)
+
+
+MAKERS_OF_TENSORS: dict[int, Callable[[Any], np.dtype]] = {
+    id(tensor): natural_dtype,
+    id(as_tensor): natural_dtype,
+    id(asarray): lambda numbers: numbers.dtype,
+    id(Tensor): _of_floats,
+}
+"""tracegrad's functions that make Tensors of lists: the dtype that they give numbers."""
+
+
+def array_given_to(
+    operation: Any, operands: Operands, keywords: Keywords
+) -> Callable[[Tensor], Tensor]:
+    """What an operation is given of an array input where a list of numbers stands.
+
+    What it makes of a list is the function's own.
+    """
+    dtype_of_numbers = MAKERS_OF_TENSORS.get(id(operation))
+    if dtype_of_numbers is None:
+        return copy if id(operation) in MAKERS else lambda x: x
+    exact = len(operands) > 1 or keywords.get("dtype") is not None
+
+    def given(x: Tensor) -> Tensor:
+        made: Tensor = copy(x) if exact else astype(x, dtype_of_numbers(x), copy=True)
+        STATE.trace.shown.add(made._traced[1])
+        return made
+
+    return given
 
 
 def holds_tensors(x: Any) -> bool:

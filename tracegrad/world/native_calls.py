@@ -26,7 +26,7 @@ from tracegrad.machine.calls import call as call_traced
 from tracegrad.machine.calls import make_instance
 from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.dispatch import is_numeric
+from tracegrad.values.dispatch import is_number, is_numeric
 from tracegrad.world import native_tables
 from tracegrad.world.callable_names import (
     is_library,
@@ -415,7 +415,8 @@ def _makes(world: World, module: str, operands: Operands) -> None:
     """A function or class of tracegrad that may make a Tensor of Python's floats."""
     if module.partition(".")[0] != "tracegrad":
         return
-    if not any(type(x) is Tensor for x in operands) or any(type(x) is list for x in operands):
+    arrays = any(type(x) is Tensor and not is_number(x._array) for x in operands)
+    if not arrays or any(type(x) is list for x in operands):
         world.guard(ITEM, DEFAULT, 0, DEFAULT[0], "tracegrad.get_default_dtype()")
 
 

@@ -40,7 +40,10 @@ IN_PLACE = {
 COMPARISONS = frozenset(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
 FLOATS = frozenset({float, np.float64, np.float32})
 _PLAIN = frozenset({int, bool, *FLOATS})
-_TAKING = frozenset({"where", "clip", "array", "asarray", "stack", "full_like", "dot", "multiply"})
+_TAKING = frozenset({
+    *("where", "clip", "array", "asarray", "stack", "full_like", "dot", "multiply"),
+    *("tensor", "as_tensor", "Tensor"),
+})  # fmt: skip
 """Functions of arrays that take numbers in the places of arrays, beside ufuncs."""
 
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
+from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.dispatch import SEQUENCES
@@ -72,7 +73,7 @@ from tracegrad.world.guards import (
     packed,
     place_of,
 )
-from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
+from tracegrad.world.interception import MAKERS_OF_TENSORS, array_given_to, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
 from tracegrad.world.sequence_items import Sequences
@@ -300,8 +301,11 @@ class World(Variables, Sequences, Classes):
             and guard.value is not NO_ITEMS
         )
 
-    def packed(self, x: Any, new: bool) -> Any:
-        """An operand that C code makes an array of: numbers from outside are one array input."""
+    def packed(self, x: Any, given: Callable[[Tensor], Tensor]) -> Any:
+        """An operand that an array is made of: numbers from outside are one array input.
+
+        `given` is what the operation gets of that array.
+        """
         if type(x) not in SEQUENCES or not self.is_outside(x) or self.trace is None:
             return x
         if self.has_changed(x):  # what it holds is not what calls find
@@ -316,8 +320,7 @@ class World(Variables, Sequences, Classes):
         except OverflowError:
             return x
         array = self.guard(PACKED, x, kind, array, self.text_of(x)).value
-        tensor = self._stand_in(array, array, guard.text)
-        return tensor.copy() if new else tensor
+        return given(self._stand_in(array, array, guard.text))
 
     def is_by_path(self, x: Any) -> bool:
         """Whether an object is known by its place, where calls may find another."""
@@ -557,8 +560,10 @@ class World(Variables, Sequences, Classes):
                 return taken
             operands = taken
         if makes_arrays(operation, operands):
-            new = id(operation) in MAKERS  # its result is the function's own
-            operands = tuple([self.packed(x, new) for x in operands])
+            given, before = array_given_to(operation, operands, keywords), operands
+            operands = tuple([self.packed(x, given) for x in operands])
+            if id(operation) in MAKERS_OF_TENSORS and any(map(operator.is_not, operands, before)):
+                self.guard(ITEM, DEFAULT, 0, DEFAULT[0], "tracegrad.get_default_dtype()")
         if self.holds_jax:
             operands, keywords = of_jax(self.original, operation, operands, keywords)
         self.happened += may_change(operation, operands)
