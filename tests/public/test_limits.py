@@ -121,6 +121,20 @@ def returns_memory_of_others():
             assert not any(np.shares_memory(result, y) for y in (x, kept, *found[:i]))
 
 
+@otherwise("is called without a Tensor among its arguments")
+def tensors_without_a_history():
+    w = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    def f(x):
+        return w.detach(), tg.zeros(3), x * w
+
+    assert all(isinstance(result, tg.Tensor) for result in f(X))
+    compiled = tg.compile(f)
+    assert [type(result) for result in compiled(X)] == [np.ndarray, np.ndarray, tg.Tensor]
+    with tg.no_grad():
+        assert [type(result) for result in compiled(X)] == [np.ndarray] * 3
+
+
 @otherwise("returns an argument that is a list")
 def returns_containers_of_others():
     def f(x, rows):
@@ -681,7 +695,7 @@ def keeps_a_gradient_within():
         assert kept[-1].grad.tolist() == [6.0, 16.0]
 
 
-@eager("is called with Tensors that require grad, and has a boolean mask", "")
+@eager("is called with Tensors that require grad, or reads such Tensors, and has a boolean", "")
 def masks_with_a_history():
     w = tg.tensor([1.0, -2.0], requires_grad=True)
 

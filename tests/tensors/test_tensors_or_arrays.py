@@ -157,14 +157,15 @@ def test_programs(f: Any, kind: str, mode: str, arrays_first: bool) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ["tensor", "leaf"])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
-@pytest.mark.filterwarnings("ignore:.* reads .*, which requires grad:UserWarning")
 def test_programs_that_read_a_tensor_from_outside(f: Any, kind: str, mode: str) -> None:
+    """Results are arrays, but where they have a history."""
     a = KINDS[kind](MATRIX)
     compiled = tg.compile(lambda x: f(a, x))
     with MODES[mode]():
-        _, expected = shown(f(a, VECTOR))
+        result = f(a, VECTOR)
+        recorded = isinstance(result, tg.Tensor) and result.requires_grad
         for _ in range(3):
-            assert shown(compiled(VECTOR)) == (False, expected)
+            assert shown(compiled(VECTOR)) == (recorded, shown(result)[1])
 
 
 @pytest.mark.parametrize("arrays_first", [False, True])

@@ -65,8 +65,10 @@ class Arguments:
     values: tuple[Any, ...]
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
-    require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
-    tensors: tuple[bool | None, ...] = ()  # where some are Tensors: which of these require grad
+    require_grad: tuple[bool, ...] | None = None  # which traced ones do, of a call that is recorded
+    tensors: tuple[bool | None, ...] | None = None
+    """Of a call on Tensors, of which some may stand outside: which of the traced ones are Tensors,
+    and of these which require grad."""
     axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
 
     @property
@@ -79,9 +81,9 @@ class Arguments:
 
     @property
     def places_of_tensors(self) -> tuple[int, ...]:
-        """Which of the leaves are Tensors, where some are."""
+        """Which of the leaves are Tensors."""
         traced = [i for i, leaf in enumerate(self.leaves) if leaf.traced]
-        pairs = zip(traced, self.tensors, strict=True)
+        pairs = zip(traced, self.tensors or (), strict=True)
         return tuple([i for i, requires in pairs if requires is not None])
 
     @property

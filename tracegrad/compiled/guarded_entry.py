@@ -21,7 +21,8 @@ from codegen.sizes import equality_as_python
 from tracegrad.arguments.argument_changes import in_c_order, overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import shape_of_rows
-from tracegrad.compiled.version import Captured, Version, memory
+from tracegrad.compiled.captured import Captured, memory
+from tracegrad.compiled.version import Version
 from tracegrad.execution.nonfinite import checked
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
@@ -135,6 +136,9 @@ def entry_body(
     if version.assumed is not None:
         names["histories_stand"] = version.histories_stand
         conditions.append("histories_stand()")
+    if version.decisive and version.arguments.tensors is None:  # its results are arrays
+        names.update(STATE=STATE, version=version)
+        conditions.append("not (STATE.grad_enabled and version.records)")
     if inlined is None:
         conditions.append("unchanged()")
     lines += [*_unless(conditions), *(inlined or ())]

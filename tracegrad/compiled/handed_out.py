@@ -32,7 +32,7 @@ def as_had(
 
     `leaves` are what it returned, with the numbers of outputs.
     """
-    if not arguments.tensors or transform.kind != "compile":
+    if arguments.tensors is None or transform.kind != "compile":
         return result
     return replace(result, plain=_plain(run, leaves), given=_given(run, leaves))
 

@@ -263,7 +263,7 @@ def _recorded(
     """The inputs whose gradients a call may be asked for that is one node of a tape."""
     if transform.gives_derivatives:
         return []
-    required = zip(paths.inputs, arguments.require_grad, strict=False)
+    required = zip(paths.inputs, arguments.require_grad or (), strict=False)
     given = targets if transform.kind == "vjp" else [value for value, needed in required if needed]
     return [*given, *outside]
 

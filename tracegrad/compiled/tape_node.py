@@ -523,7 +523,7 @@ class Quick:
             inputs += self.defaults()
         except (LookupError, AttributeError, TypeError):  # they are of another structure by now
             return MISS
-        if self.tensors and tensors_in(inputs) != self.tensors:
+        if self.tensors is not None and tensors_in(inputs) != self.tensors:
             return MISS
         inputs += [captured.given() for captured in self.version.captured]
         if wanted_of(inputs) != made.wanted:
@@ -587,7 +587,7 @@ def call_recorded(
         if candidate.holds(arrays):
             kept.append(candidate)
             return candidate.call(arguments, arrays, inputs)
-    if any(wanted) and arguments.tensors and not arguments.require_grad:
+    if any(wanted) and arguments.tensors is not None and arguments.require_grad is None:
         raise NotRecorded  # it reads a Tensor outside that requires grad, unlike calls before
     made: Recorded | Unrecorded
     if not any(wanted):
@@ -626,24 +626,31 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
     written = [store.holder for store in run.stores if store.kind == "contents"]
     memory = [getattr(holder, "_array", holder) for holder in written]
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
-    for node in engine.left_behind([*leaves, *run.tensors]):
-        if node.more is FREED:
-            continue
+    nodes = [n for n in engine.left_behind([*leaves, *run.tensors]) if n.more is not FREED]
+    for node in nodes:
         if node.traced is not None and node.attributes:
             read = run.trace.concrete
             node.attributes = {name: read(value) for name, value in node.attributes.items()}
         node.traced = None
         slim(node)
+    keep_numbers(nodes, given, memory)
+    for store in run.stores:
+        store.carry()
+
+
+def keep_numbers(
+    nodes: Sequence[Node], given: Sequence[np.ndarray], written: Sequence[np.ndarray] = ()
+) -> None:
+    """Has nodes of a tape read what arrays hold now that the caller has `given`, or will write."""
+    for node in nodes:
         pairs = zip(node.parents, node.values, strict=True)
         node.values = tuple(
             [
                 v.copy(order="K")
-                if overlapping(v, given if parent is not None else (*memory, *given))
+                if overlapping(v, given if parent is not None else (*written, *given))
                 else v
                 if parent is not None
                 else kept(v)
                 for parent, v in pairs
             ]
         )
-    for store in run.stores:
-        store.carry()

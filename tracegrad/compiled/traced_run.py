@@ -43,6 +43,7 @@ from tracegrad.tracing.restarts import (
     AsksMode,
     MetTracer,
     OneByOne,
+    OnTape,
     Purpose,
     RefusedInTrace,
     Unprogrammed,
@@ -52,6 +53,7 @@ from tracegrad.values.pytree import fixed_values, flatten, map_tree, stands_twic
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
+from tracegrad.world.effects import Output
 from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
 from tracegrad.world.joins import Taught as TaughtOfLooks
@@ -62,7 +64,7 @@ from tracegrad.world.loops.unseen_turns import FromAnew, UnseenTurns
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.native_reads import guard_returned
 
-RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew)
+RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew, OnTape)
 """What ends a run that is made again in another way."""
 
 _OF_OTHER_TYPES = (TypeError, AttributeError, TracegradError)
@@ -112,6 +114,7 @@ class Run:
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
     grad_enabled: bool | None  # while it ran; None where the function does not ask
+    recorded: bool  # something that it returned or left has a history, of Tensors from outside
     supersedes: bool = False  # the version that stood for the call but for a look
 
     @property
@@ -152,7 +155,7 @@ def wanted_of(inputs: Sequence[Any]) -> tuple[bool, ...]:
 
 def required_of(holders: Sequence[Any], kind: str, arguments: Arguments) -> list[bool]:
     """Which of what is captured calls have gradients of that are one node of a tape."""
-    recorded = bool(arguments.require_grad) or kind == "vjp"
+    recorded = arguments.require_grad is not None or kind == "vjp"
     return [recorded and wanted for wanted in wanted_of(holders)]
 
 
@@ -176,7 +179,7 @@ def run_traced(
     wanted: frozenset[int],
     target: str,
     runs: Runs | None = None,
-    given: Sequence[Any] = (),
+    given: Sequence[Any] | None = None,
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
@@ -212,13 +215,13 @@ def run_traced(
         world.joins = Joins(world, trace, taught.looks)
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
-    tapes = bool(arguments.require_grad)
+    tapes = arguments.require_grad is not None
     if followed.tree is not None and choices is None:
         world.watch_turns(UnseenTurns(world, trace, target))
     else:
         world.watch_loops(Loops(world, trace, target, taught.loops))
         world.loops.taped = taped or samples
-        world.loops.differentiated = bool(wanted) or (bool(given) and STATE.grad_enabled)
+        world.loops.differentiated = bool(wanted) or (given is not None and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     world.purpose = purpose
@@ -239,8 +242,9 @@ def run_traced(
     structured = _structured(arguments, filled)
     world.in_other_form = not samples and (bool(lists) or stands_twice(arguments.values))
     inputs = [tensor._traced[1] for tensor in tensors]
-    of_tensors = bool(given)
-    given = given or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    of_tensors = given is not None
+    if given is None:
+        given = [leaf.value for leaf in arguments.leaves if leaf.traced]
     world.given = tuple(given)
     for value, tensor in zip(given, tensors, strict=True):
         world.stands_for(tensor, value)
@@ -283,7 +287,7 @@ def run_traced(
         raise
     except BaseException as error:
         on_device = isinstance(error, DeviceError) and not world.effects
-        if on_device or isinstance(error, MetTracer) or purpose is not Purpose.ANSWER or samples:
+        if on_device or isinstance(error, MetTracer) or not purpose.answers or samples:
             _take_back(world, trace)
             raise
         fails_alike(world.lengths)
@@ -315,6 +319,9 @@ def run_traced(
             _refuse_own_leaves(itself, stores, world)
             if tapes:
                 _refuse_retained(world)
+        recorded = _is_recorded(returned, stores, effects, trace)
+        if recorded and purpose is Purpose.ARRAYS:
+            raise OnTape
     except (TracegradError, *RESTARTS):  # a call that is refused leaves everything as it was
         _take_back(world, trace)
         raise
@@ -336,8 +343,9 @@ def run_traced(
             alone=single,
             seconds=seconds,
             grad_enabled=mode,
+            recorded=recorded,
         )
-        if run.serves or run.lacks_tape or run.needs_numbers or purpose is not Purpose.ANSWER:
+        if run.serves or run.lacks_tape or run.needs_numbers or not purpose.answers:
             run.undo()  # the program will write and draw, or another run
         elif not samples:
             world.print_now()
@@ -436,6 +444,23 @@ def _with_history(returned: Any, stores: Sequence[Store]) -> list[Tensor]:
     return [x for x in leaves if isinstance(x, Tensor) and x._node is not None]
 
 
+def _is_recorded(
+    returned: Any, stores: Sequence[Store], effects: Sequence[Effect], trace: Trace
+) -> bool:
+    """Whether something that a run returns or leaves has a history, of Tensors from outside.
+
+    What it writes into arrays, and leaves as arrays, are numbers.
+    """
+    kept = [s for s in stores if not s.stands]
+    kept = [s for s in kept if s.kind != "contents" or isinstance(s.holder, Tensor)]
+    forms = [form for effect in effects for form in effect.forms if isinstance(form, Output)]
+    made = [form.value for form in forms if not form.stands]
+    found = _with_history((returned, made), kept)
+    holders = [holder for holder, _ in trace.captured.values()]
+    read = any([getattr(holder, "requires_grad", False) for holder in holders])
+    return bool(found) and (read or any(map(trace.placed, found)))
+
+
 def _refuse_own_leaves(returned: Any, stores: Sequence[Store], world: World) -> None:
     """Raises where the caller gets a leaf, of which a program makes a Tensor without a history."""
     for tensor in _with_history(returned, stores):
@@ -524,7 +549,7 @@ def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
 
 
 def _tensors(
-    trace: Trace, arguments: Arguments, wanted: frozenset[int], given: Sequence[Any]
+    trace: Trace, arguments: Arguments, wanted: frozenset[int], given: Sequence[Any] | None
 ) -> tuple[Tensor, ...]:
     """The arguments' arrays as Tensors that record into the trace."""
     tensors: list[Tensor] = []
@@ -536,7 +561,7 @@ def _tensors(
             tensor._node = LEAF if leaf.parameter in wanted else None
             if tensor._node is LEAF:
                 trace.wanted.append(value)
-            x = given[len(tensors)] if given else None
+            x = None if given is None else given[len(tensors)]
             if isinstance(x, Tensor):
                 trace.shown.add(value)
             if arguments.require_grad and isinstance(x, Tensor) and x.requires_grad:

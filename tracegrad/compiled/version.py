@@ -24,6 +24,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, over
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.autograd.assumed_histories import Assumed, assumed_by
+from tracegrad.compiled.captured import Captured, decisive, memory
 from tracegrad.compiled.handed_out import as_had
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
@@ -50,8 +51,6 @@ from tracegrad.optimizer.memory_order import depends_on_order
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.gc_pause import collected_later
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.foreign_arrays import plain
-from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.backoff import Growth
 from tracegrad.tracing.outputs import (
@@ -82,7 +81,7 @@ from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guard_function import StateCheck
-from tracegrad.world.guards import ITEM, PACKED
+from tracegrad.world.guards import PACKED
 from tracegrad.world.joined_numbers import shown_numbers
 from tracegrad.world.loops.loop_heads import tries_again
 from tracegrad.world.loops.straight_code import Taped
@@ -133,6 +132,13 @@ class Version:
     listed: tuple[Place, ...] = ()  # arguments, lists of arrays, that its loops read by number
     required: tuple[bool, ...] = ()  # whether what is captured required grad when it was made
     refused: set[tuple[bool, ...]] = field(default_factory=set)  # inputs that have no backward
+    decisive: tuple[Captured, ...] = ()
+    """Of a compiled function: the Tensors from outside on which results depend."""
+
+    @property
+    def records(self) -> bool:
+        """Whether results have a history by now, of what stands outside, where any is recorded."""
+        return any([captured.requires_grad for captured in self.decisive])
 
     @property
     def target(self) -> str:
@@ -244,6 +250,7 @@ class Version:
             hits=0,
             recorded={},
             refused=set(),
+            decisive=(),
             of_graph=True,
         )
 
@@ -371,107 +378,6 @@ class Answer(NamedTuple):
     run: Run | None = None
 
 
-def memory(holder: Any) -> Any:
-    """The array that a Tensor holds; an array itself."""
-    return getattr(holder, "_array", holder)
-
-
-def numbers_of_jax(array: Any) -> np.ndarray | None:
-    """The numbers of an array of JAX; None of anything else that has come to stand there."""
-    return np.asarray(array) if is_jax_array(array) else None
-
-
-@dataclass(frozen=True)
-class Captured:
-    """An array or Tensor from outside the function, and where it is read from at every call."""
-
-    name: str
-    holder: Any
-    source: Guard | None  # the one place that holds it; without one it stays this object
-    dtype: str
-    ndim: int
-    made: bool = False  # by the function itself: it is the same on every call
-    brought: bool = False  # an array of JAX, of which a program of NumPy's gets the numbers
-    placed: Callable[[np.ndarray], Any] | None = None  # what puts it on a device, of one made
-
-    @cached_property
-    def on_device(self) -> Any:
-        """An array that the function makes, where programs for JAX have it."""
-        assert self.placed is not None
-        return self.placed(self.holder)
-
-    @property
-    def place(self) -> str:
-        """Where it stands, as the user would say it."""
-        return self.name if self.source is None else self.source.text
-
-    def stands_at(self, guard: Guard) -> bool:
-        """Whether it is the array that a guard reads."""
-        if self.source is None:
-            return self.holder is guard.value
-        return self.source.place == guard.place
-
-    def now(self) -> Any:
-        """The array or Tensor that is there now."""
-        return self.holder if self.source is None else self.source.now()
-
-    def given(self) -> Any:
-        """What a program gets of it, in the Tensor where it is one."""
-        return numbers_of_jax(self.now()) if self.brought else self.now()
-
-    def array(self, placed: bool = True) -> Any:
-        """What that holds; `placed` on a device, where it is one that the function makes."""
-        if self.placed:
-            return self.on_device if placed else self.holder
-        return plain(memory(self.given()) if self.ndim else bare_memory(self.given()))
-
-    def fits(self, array: Any) -> bool:
-        """Whether the program takes this array, or this float."""
-        if is_number_read(self.holder):
-            return type(array) is self.kind
-        return (
-            (isinstance(array, np.ndarray) or is_jax_array(array))
-            and array.dtype.name == self.dtype
-            and array.ndim == self.ndim
-        )
-
-    @property
-    def kind(self) -> type:
-        """The type of what stands there, as the caller knows it."""
-        return int if type(self.holder) is Count else type(self.holder)
-
-    @property
-    def may_change_type(self) -> bool:
-        """Whether each call that reads it asks its type.
-
-        Of Tensors and lists of numbers, and of numbers in lists, the state's guards do.
-        """
-        if self.source is None or isinstance(self.holder, Tensor):
-            return False
-        in_list = self.source.read == ITEM and is_number_read(self.holder)
-        return self.source.read != PACKED and not in_list
-
-    @property
-    def stands(self) -> bool:
-        """Whether something of its type stands there."""
-        return not self.may_change_type or type(self.now()) is self.kind
-
-    def text(self, names: dict[str, Any]) -> str:
-        """Python that reads the array, over names that are added to `names`."""
-        if self.source is None:
-            read = f"held_{self.name}"
-            names[read] = self.on_device if self.placed else self.holder
-        else:
-            read = self.source.expression(f"_of_{self.name}", names)
-        if self.brought:
-            names["numbers_of_jax"] = numbers_of_jax
-            return f"numbers_of_jax({read})"
-        if isinstance(self.holder, Tensor) and not self.ndim:  # it may hold a number by now
-            names["bare_memory"] = bare_memory
-            return f"bare_memory({read})"
-        return f"{read}._array" if isinstance(self.holder, Tensor) else read
-
-
 def traced_run(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
@@ -480,7 +386,7 @@ def traced_run(
     target: str,
     known: Version | None = None,
     runs: Runs | None = None,
-    histories: Sequence[Any] = (),
+    histories: Sequence[Any] | None = None,
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
@@ -582,7 +488,7 @@ def end_of(
     nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
     origin = ended(run.trace.code, nodes)
     kept = [*enumerate(placed.more, len(outputs) - len(placed.more))]
-    if arguments.tensors and transform.kind == "compile":
+    if arguments.tensors is not None and transform.kind == "compile":
         kept += [(place, leaf) for leaf, place in leaves if isinstance(place, int)]
     outputs = without_histories(run.trace, outputs, kept)
     let_go = tuple(
@@ -613,7 +519,7 @@ def make_version(
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     Of runs on samples, `ways` has the tree; the run is the last of them.
     """
-    target, times = mode.target, {"trace": run.seconds}
+    target, kind, times = mode.target, transform.kind, {"trace": run.seconds}
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     if ways is not None and ways.tree is not None:
         tree, continues = ways.tree, False
@@ -708,6 +614,24 @@ def make_version(
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
         listed=listed,
         required=tuple(required),
+        decisive=_decisive(forward, captured, run, replaces) if kind == "compile" else (),
+    )
+
+
+def _decisive(
+    forward: Graph, captured: Sequence[Captured], run: Run, replaces: Version | None
+) -> tuple[Captured, ...]:
+    """The Tensors from outside that decide whether results have a history.
+
+    Where results of the run have none, those that require grad by now do not.
+    """
+    known = [one.key for one in replaces.decisive] if replaces is not None else ()
+    return tuple(
+        [
+            one
+            for one in decisive(forward, captured)
+            if run.recorded or one.key in known or not one.requires_grad
+        ]
     )
 
 

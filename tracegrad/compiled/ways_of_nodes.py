@@ -18,7 +18,7 @@ from codegen import ir
 from codegen.ir import Block, Call, Graph, Origin, Value, renamed, walk
 from codegen.passes.dce import dce
 from codegen.rewrite import at_ends
-from tracegrad.compiled.version import memory
+from tracegrad.compiled.captured import memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
 from tracegrad.differentiation.loops.residual_reads import read_in
 from tracegrad.differentiation.loops.residuals import Unrollable

@@ -17,16 +17,17 @@ from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
+from tracegrad.compiled.tape_node import keep_numbers
 from tracegrad.compiled.traced_run import Run
-from tracegrad.eager.within_traces import entered
-from tracegrad.errors import TraceError, raise_told, warn_caller
+from tracegrad.eager.within_traces import entered, warn_of_lost_history
+from tracegrad.errors import TraceError, raise_told
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import memory_of
-from tracegrad.tape.tape import LEAF
+from tracegrad.tape.tape import FREED, LEAF
 from tracegrad.tensors.devices import DeviceArray, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.outputs import (
@@ -51,13 +52,21 @@ def plain_leaf(leaf: Any) -> Any:
     return bare(leaf) if isinstance(leaf, Tensor | DeviceArray) else leaf
 
 
-def handed_out(result: Any, given: Sequence[Any]) -> Any:
+def handed_out(result: Any, given: Sequence[Any], records: bool = False) -> Any:
     """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
-    and an argument, share memory."""
+    and an argument, share memory.
+
+    Where the call `records`, Tensors with a history stay.
+    """
     arrays = [array for array in map(plain_leaf, given) if isinstance(array, np.ndarray)]
     taken = set(map(id, map(memory_of, arrays)))
+    recorded = list(filter(_has_history, flatten(result)[0])) if records else []
+    nodes = [node for node in engine.left_behind(recorded) if node.more is not FREED]
+    keep_numbers(nodes, arrays)
 
     def owned(leaf: Any) -> Any:
+        if any(leaf is tensor for tensor in recorded):
+            return leaf
         array = plain_leaf(leaf)
         if not isinstance(array, np.ndarray):
             if _iterates(array) and not any(array is leaf for leaf in given):
@@ -92,14 +101,22 @@ def arrays_for_arrays(result: Any) -> Any:
     return map_tree(lambda leaf: bare(leaf) if has_none(leaf) else leaf, result)
 
 
+def as_arrays(result: Any) -> Any:
+    """A result of a compiled function as what a transform of arrays gives; warns of histories."""
+    if not any(map(_has_history, flatten(result)[0])):
+        return result
+    warn_of_lost_history("a function reads a Tensor")
+    return map_tree(plain_leaf, result)
+
+
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
     held = isinstance(leaf, np.ndarray | np.generic) or is_jax_array(leaf)
     return entered(leaf) if held else leaf
 
 
-def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> Any:
-    """The function on arrays, which it has as Tensors."""
+def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any], records: bool) -> Any:
+    """The function on arrays, which it has as Tensors; `records` tells that histories stay."""
     borrowed = Borrowed()
     boxed = [borrowed.box(value, boxed_leaf) for value in values]
     before = STATE.update(standing=not _holds_tensors(values))
@@ -112,7 +129,8 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
         STATE.update(**before)
     borrowed.settle()
     if (
-        STATE.grad_enabled
+        not records
+        and STATE.grad_enabled
         and not _holds_tensors(values)
         and any(map(_has_history, flatten(result)[0]))
     ):
@@ -122,15 +140,6 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
 
 def _has_history(leaf: Any) -> bool:
     return isinstance(leaf, Tensor) and leaf._node is not None
-
-
-def warn_of_lost_history(reads: str) -> None:
-    """Warns where a call with arrays is of Tensors that require grad: it returns arrays."""
-    warn_caller(
-        f"{reads}, which requires grad, and is called without a Tensor: it returns arrays, through "
-        "which no gradient goes. Pass Tensors (tg.as_tensor(x)), or call it under tg.no_grad()",
-        UserWarning,
-    )
 
 
 def tell_of_lost_history(returned: Any, watch: Watch) -> None:

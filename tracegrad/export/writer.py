@@ -29,9 +29,10 @@ from codegen.ir import Branch, Check, Loop
 from codegen.names import hides
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, name_of
+from tracegrad.compiled.captured import memory
 from tracegrad.compiled.joint_graph import Returned
 from tracegrad.compiled.traced_run import code_of
-from tracegrad.compiled.version import Version, memory
+from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
 from tracegrad.execution.pipeline import emit
 from tracegrad.export.argument_checks import Demands

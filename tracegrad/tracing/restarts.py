@@ -16,8 +16,19 @@ class Purpose(Enum):
     """What a run is for."""
 
     ANSWER = "its call is answered by it, or by what is made of it"
+    ARRAYS = "likewise a call on arrays; but where its results have a history, another run is made"
     LOOK = "it answers no call, and leaves nothing as it did it"
     SHOW = "nor does it, but does what no program does: its version is to be looked at"
+
+    @staticmethod
+    def of(counts: bool) -> Purpose:
+        """That of a run for a call, or for a look at what is called."""
+        return Purpose.ANSWER if counts else Purpose.LOOK
+
+    @property
+    def answers(self) -> bool:
+        """Whether what the run did is done."""
+        return self in (Purpose.ANSWER, Purpose.ARRAYS)
 
 
 class MetTracer(BaseException):
@@ -87,6 +98,10 @@ class AsGiven(BaseException):
     It had a list as an array of any length and looked at how many there are, or two containers
     for one that stands at two places, and changed it or asked whether they are one.
     """
+
+
+class OnTape(BaseException):
+    """What comes of a call on arrays has a history, of Tensors from outside: it is recorded."""
 
 
 class AsksMode(BaseException):

@@ -17,7 +17,7 @@ from tracegrad.compiled.traced_run import code_of
 from tracegrad.compiled.version import Version
 from tracegrad.compiled.versions_of_graphs import over_batch, over_derivatives
 from tracegrad.config.compile_mode import CHOSEN, Mode
-from tracegrad.eager.derivatives import TAKEN_WITHIN, unrolled
+from tracegrad.eager.derivatives import TAKEN_WITHIN, as_arrays, unrolled
 from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
@@ -61,7 +61,7 @@ class BatchCalls:
 
         def call(values: Sequence[Any]) -> Any:
             args, kwargs = in_call(arguments, values)
-            return self._one(*args, **kwargs)
+            return as_arrays(self._one(*args, **kwargs))
 
         return one_by_one(call, arguments.values, self._mapping(arguments))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from inspect import Parameter, Signature
 from operator import is_
 from typing import Any
@@ -41,13 +41,9 @@ from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.eager.derivatives import (
     arrays_for_arrays,
     derivative_of_arrays,
-    derivative_on_tensors,
     derived_of_run,
     handed_out,
-    on_tensors,
 )
-from tracegrad.eager.journal import journaled
-from tracegrad.eager.within_traces import left
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
@@ -74,19 +70,19 @@ from tracegrad.tracing.restarts import (
     AsGiven,
     MetTracer,
     OneByOne,
+    OnTape,
     Purpose,
     Unprogrammed,
     Unreplayed,
 )
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
 from tracegrad.transforms.direct_calls import DirectCalls, Given
+from tracegrad.transforms.eager_calls import EagerCalls
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
-from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, with_keys_of_jax
-from tracegrad.world.untraced_world import interpreted
 
 
 class TooDeep(TraceError):
@@ -101,7 +97,7 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(found) if is_jax(found := bare(leaf)) else found
 
 
-class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms):
+class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, KeepsPrograms):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -173,16 +169,6 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             return result
         return arrays_for_arrays(result)
 
-    def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The derivative by running the function on Tensors, which only tracegrad sees."""
-        leaves, _ = flatten((args, kwargs))
-        recorded = STATE.trace is not None or reads_history(self._function)
-        if recorded or any(isinstance(leaf, Tensor) for leaf in leaves):
-            return self._inline(self._bind(args, kwargs))
-        if any(map(is_jax, leaves)):
-            return self._call_on_jax(args, kwargs, eagerly=True)
-        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
-
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if reads_history(self._function):
             return self._inline(self._bind(args, kwargs))
@@ -201,20 +187,23 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
             return self._call_on_tensors(args, kwargs, leaves)
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs)
-        arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
-            return self._inline(arguments)
+            return self._inline(self._bind(args, kwargs))
+        if self._is_recorded:
+            return self._call_on_tape(args, kwargs)
+        arguments = self._bind(args, kwargs)
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
-        found = None
-        with suppress(MetTracer):
+        try:
             given = self._given(args, kwargs)
             found = self._answer(arguments, CHOSEN[self._backend], given)
-        if found is None:
+        except MetTracer:
             return self._inside_jax(args, kwargs)
+        except OnTape:
+            return self._call_on_tape(args, kwargs)
         if found.version is not None:
             return found.result
         if found.run is not None:
@@ -244,7 +233,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         given: Given | None,
         call: Callable[[Version], Any] | None = None,
         plain: Callable[[], Arguments] | None = None,
-        histories: Sequence[Any] = (),
+        histories: Sequence[Any] | None = None,
         looks: bool = False,
     ) -> Answer:
         """Looks up the version that stands for a call; without any, makes one if that is worth it.
@@ -260,7 +249,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         """
         left: list[Left] = []
         state = self._generation
-        plain_lists = bool(histories) or (call is not None and not looks)
+        plain_lists = histories is not None or (call is not None and not looks)
         found = self._lookup(arguments, mode, left, call, plain_lists)
         made: Version | Run | None = None
         if found is None and not self._tracing.acquire(blocking=False):
@@ -304,7 +293,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         mode: Mode,
         given: Given | None,
         left: Sequence[Left],
-        histories: Sequence[Any],
+        histories: Sequence[Any] | None,
         looks: bool,
         plain: Callable[[], Arguments] | None,
     ) -> Version | Run | None:
@@ -318,9 +307,11 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
                 return None
             arguments = arguments if plain is None else plain()
             return self._make(arguments, mode, given, left, histories, not looks)
-        except Exception:  # the user's function raised: this was no path
+        except (Exception, OnTape) as error:  # the user's function raised: this was no path
             if before is not None:
                 left[0].version.growth.restore(before)
+            if isinstance(error, OnTape):
+                self._misses -= 1  # the call is looked up once more, as one that is recorded
             raise
 
     def _worth_a_trace(self, left: Sequence[Left]) -> bool:
@@ -401,7 +392,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         mode: Mode,
         given: Given | None,
         left: Sequence[Left],
-        histories: Sequence[Any] = (),
+        histories: Sequence[Any] | None = None,
         counts: bool = True,
     ) -> Version | Run | None:
         """A version for this call; its run where that is none, None where none is to be made.
@@ -424,7 +415,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         try:
             version = self._around_loops(arguments, mode, known, reason)
             if version is None:
-                purpose = Purpose.ANSWER if counts else Purpose.LOOK
+                of_arrays = counts and histories is None
+                purpose = self._purpose if of_arrays else Purpose.of(counts)
                 run = self._run(arguments, mode, known, histories, purpose=purpose)
                 if run.serves:
                     if arguments.has_unread and not self._transform.unread(self._function):
@@ -508,7 +500,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         arguments: Arguments,
         mode: Mode,
         known: Version | None,
-        histories: Sequence[Any] = (),
+        histories: Sequence[Any] | None = None,
         ways: Ways | None = None,
         purpose: Purpose = Purpose.ANSWER,
     ) -> Run:
@@ -593,13 +585,13 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         """Makes the entry of a version for calls that give their arguments as this one does."""
         if given is None or given in version.entered or version.draws_on_host:
             return  # of those that draw not every call runs the program: see `jax_calls`
-        if arguments.tensors and version.reads_leaves:
+        if arguments.tensors is not None and version.reads_leaves:
             return  # those leaves are arrays for an entry
         made = entry(version, arguments.values, given.number)
         made.version = version  # for `watched_entry`
         made.given = given.number, arguments.values[given.number :]  # for `_write_directly`
         key: Any = (version.mode, given.names) if given.names else version.mode
-        if arguments.tensors:
+        if arguments.tensors is not None:
             key = version.mode, arguments.places_of_tensors
         with self._lock:
             version.entered.add(given)
@@ -668,54 +660,6 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, VersionLookup, KeepsPrograms
         from tracegrad.transforms.jax_calls import inside_jax
 
         return inside_jax(self, args, kwargs)
-
-    def _inline(self, arguments: Arguments, create_graph: bool | None = True) -> Any:
-        """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
-        call = self._caller(arguments)
-        given = [leaf.value for leaf in arguments.leaves]
-        with self._runs.entered(), self._executed():
-            if not self._transform.differentiates:
-                values = arguments.values
-
-                def run(call: Callable[[Sequence[Any]], Any]) -> Any:
-                    if STATE.watch is not None:  # a part of what is differentiated
-                        return call(values)
-                    return Watch("compile").run(call, values)
-
-                found = journaled(call, arguments, self._transform, run)
-                return left(found, given) if self._transform.kind == "vmap" else found
-            more = (create_graph, self.__name__)
-            return left(derivative_on_tensors(call, arguments, self._transform, *more), given)
-
-    def _without_program(self, arguments: Arguments) -> Any:
-        """A call that is answered eagerly, on account."""
-        with self._budget.running():
-            return self._eager(arguments)
-
-    def _eager(self, arguments: Arguments) -> Any:
-        """The call without a program: the function runs on Tensors, its backward is cached."""
-        call = self._caller(arguments)
-        before, STATE.standing = STATE.standing, True
-        try:
-            with self._runs.entered(), self._executed():
-                result = journaled(
-                    call,
-                    arguments,
-                    self._transform,
-                    lambda call: self._on_tensors(call, arguments),
-                )
-        finally:
-            STATE.standing = before
-        return handed_out(result, [leaf.value for leaf in arguments.leaves])
-
-    def _executed(self) -> AbstractContextManager[None]:
-        """Around a run of the function: the machine executes it."""
-        return nullcontext() if self._untraced else interpreted()
-
-    def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
-        if not self._transform.differentiates:
-            return on_tensors(call, arguments.values)
-        return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
     # -- versions -------------------------------------------------------------------------------
 

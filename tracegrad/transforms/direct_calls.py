@@ -119,7 +119,7 @@ class DirectCalls(CallSlot):
             settings = DIRECT.now  # read before the mode, which changes first
             if settings is None or CHOSEN[self._backend] is not version.mode:
                 return
-            if version.arguments.tensors:
+            if version.arguments.tensors is not None:
                 return  # the slot has functions of arrays
             run.is_direct = True
             kept = any(pair[0] is run for pairs in self._entries.values() for pair in pairs)

@@ -32,8 +32,9 @@ from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
-from tracegrad.tracing.restarts import MetTracer, OneByOne, Unprogrammed
+from tracegrad.tracing.restarts import MetTracer, OneByOne, OnTape, Unprogrammed
 from tracegrad.transforms.sampled_runs import all_ways
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
@@ -66,6 +67,8 @@ def _called(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly
     if STATE.trace is None and CHOSEN[calling._backend] is EXACT["jax"]:
         if eagerly or calling._stays_eager:
             return _op_by_op(calling, args, kwargs)
+        if calling._is_recorded:
+            return _on_tape(calling, args, kwargs)
         return _by_program(calling, args, kwargs)
     plain_args, plain_kwargs = map_tree(jax.to_numpy, (args, kwargs))
     result = calling(*plain_args, **plain_kwargs)
@@ -99,6 +102,8 @@ def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return inside_jax(calling, args, kwargs)
     except NotRecorded:
         return _op_by_op(calling, args, kwargs)
+    except OnTape:
+        return _on_tape(calling, args, kwargs)
     if found.version is not None:
         return found.result
     if found.run is None:
@@ -124,6 +129,16 @@ def _op_by_op(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         arguments = jax.described(calling._bind(*map_tree(given, together)))
         result = calling._without_program(arguments)
     return _handed_back(calling, result, *together)
+
+
+def _on_tape(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that reads Tensors which require grad: each operation is recorded.
+
+    No version tells later calls; where the result has a history by now, they are recorded as well.
+    """
+    result = _op_by_op(calling, args, kwargs)
+    calling._has_recorded = any(isinstance(leaf, Tensor) for leaf in flatten(result)[0])
+    return result
 
 
 def _handed_back(calling: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -189,7 +204,8 @@ def _of_samples(calling: Any, samples: Arguments, reason: str) -> Version | None
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of samples is said of the values again
-            run: Run = calling._run(samples, EXACT["jax"], None, ways=LOOKLESS)
+            of = samples, EXACT["jax"], None
+            run: Run = calling._run(*of, ways=LOOKLESS, purpose=calling._purpose)
     except (Exception, *RESTARTS):  # whatever it is, the run on the values tells
         return None
     trace, does = run.trace, run.stores or run.written or run.effects

@@ -374,8 +374,9 @@ def compile(
 ) -> Any:
     """The function itself as compiled source; it stays differentiable from outside.
 
-    On Tensors that require grad a call is one operation of the tape, with a compiled backward.
-    Parameters as for `grad`.
+    On Tensors that require grad, among the arguments or from outside, a call is one operation of
+    the tape, with a compiled backward: what depends on them is a Tensor, whatever the arguments
+    are. Parameters as for `grad`.
 
     Examples
     --------
@@ -386,6 +387,11 @@ def compile(
     ...     return np.log1p(np.exp(x))
     >>> print(softplus(0.0))
     0.6931471805599453
+    >>> w = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> loss = tg.compile(lambda: (w**2).sum())
+    >>> loss().backward()
+    >>> w.grad
+    tensor([2., 4.])
     """
     placement = _placement(donate_argnums, out_shardings)
     return _decorator("compile", f, (), False, backend, static_argnames, placement)

@@ -28,8 +28,9 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad.arguments.signature import is_jax, name_of, signature_of
+from tracegrad.compiled.captured import memory
 from tracegrad.compiled.guarded_entry import MISS, watched_entry
-from tracegrad.compiled.version import Version, memory
+from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import (
     RAISED_BY_NUMPY,

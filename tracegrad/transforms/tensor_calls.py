@@ -28,7 +28,8 @@ from tracegrad.compiled.traced_run import OF_HISTORIES, reads_names, wanted_of
 from tracegrad.compiled.version import Answer, Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.differentiation.reverse_mode import reached
-from tracegrad.eager.derivatives import boxed_leaf, warn_of_lost_history
+from tracegrad.eager.derivatives import arrays_for_arrays, boxed_leaf
+from tracegrad.eager.within_traces import warn_of_lost_history
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
@@ -38,6 +39,7 @@ from tracegrad.tensors.devices import DeviceArray, DeviceError, as_held, bare, o
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.restarts import Purpose
 from tracegrad.transforms.direct_calls import Given
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
@@ -53,6 +55,7 @@ class TensorCalls:
     _lock: threading.Lock
     _budget: Budget
     _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
+    _has_recorded = False  # a call on arrays of JAX, of which no version tells
     _bind: Callable[..., Arguments]
     _inline: Callable[..., Any]
     _answer: Callable[..., Answer]
@@ -105,6 +108,27 @@ class TensorCalls:
         if self._transform.kind == "compile":
             return self._call_with_history(args, kwargs, False)
         return self._call_unrecorded(args, kwargs, leaves)
+
+    @property
+    def _purpose(self) -> Purpose:
+        """What a run for a call on arrays is for."""
+        records = self._transform.kind == "compile" and STATE.grad_enabled
+        return Purpose.ARRAYS if records else Purpose.ANSWER
+
+    @property
+    def _is_recorded(self) -> bool:
+        """Whether a call on arrays may have a history, of Tensors from outside."""
+        known = self._has_recorded or any([version.records for version in self._every])
+        return known and self._purpose is Purpose.ARRAYS
+
+    def _call_on_tape(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call on arrays of a function that reads Tensors which require grad.
+
+        What has a history is a Tensor; all else is what a call on arrays returns.
+        """
+        if self._may_record(True) and not STATE.special:
+            return arrays_for_arrays(self._call_with_history(args, kwargs))
+        return arrays_for_arrays(self._inline(self._bind(args, kwargs)))
 
     def _call_on_device(self, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: bool) -> Any:
         """A call on Tensors that are on a device: one on arrays of JAX."""
@@ -180,18 +204,20 @@ class TensorCalls:
         return required and reads_names(self._function, OF_HISTORIES)
 
     def _tell_of_lost_history(
-        self, version: Version, histories: Sequence[Any], calls: bool = True
+        self, version: Version, histories: Sequence[Any] | None, calls: bool = True
     ) -> None:
         """Warns where a call with arrays is of Tensors that require grad: it returns arrays.
 
         Unless it `calls`, nothing is called, and no entry made, which would tell of nothing.
         """
-        if not calls or histories or version.told or not STATE.grad_enabled:
+        if not calls or histories is not None or version.told or not STATE.grad_enabled:
+            return
+        if self._transform.kind == "compile":  # which returns Tensors then
             return
         version.told = True
         inputs = version.traced.inputs[len(version.traced.inputs) - len(version.captured) :]
         asked = [
-            (value, captured.name)
+            (value, version.world.text_of(captured.holder))
             for value, captured in zip(inputs, version.captured, strict=True)
             if isinstance(captured.holder, Tensor) and captured.holder.requires_grad
         ]
@@ -299,7 +325,7 @@ class TensorCalls:
         bound, arguments = self._bind(*given), self._bind(*plain)
         pairs = zip(bound.leaves, arguments.leaves, strict=True)
         inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
-        needs = wanted_of(inputs) if tapes else ()
+        needs = wanted_of(inputs) if tapes else None
         return replace(arguments, require_grad=needs, tensors=tensors_in(inputs)), inputs
 
     def _remember(self, made: Quick) -> None:

@@ -96,6 +96,11 @@ class Watch:
             self._check(returned)
         return returned
 
+    @property
+    def compiles(self) -> bool:
+        """Whether the function is compiled, and no part of one that is differentiated."""
+        return self._kind == "compile" and self._outer is None
+
     def made(self, leaves: Iterable[Any]) -> None:
         """The function, or a derivative that it takes, made these leaves of the tape."""
         self._leaves += leaves

@@ -1,0 +1,102 @@
+"""Calls without a program: the function runs on Tensors, in the machine where that executes it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from tracegrad.arguments.signature import Arguments, is_jax
+from tracegrad.eager.derivatives import derivative_on_tensors, handed_out, on_tensors
+from tracegrad.eager.journal import journaled
+from tracegrad.eager.within_traces import left
+from tracegrad.runtime.concurrency import Runs
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.devices import bare
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.compile_budget import Budget
+from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.restarts import Purpose
+from tracegrad.user_code.closures import reads_history
+from tracegrad.user_code.lost_gradients import Watch
+from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.world.untraced_world import interpreted
+
+
+class EagerCalls:
+    """What calls of a function do where no program answers them."""
+
+    __name__: str
+    _function: Callable[..., Any]
+    _transform: Transform
+    _runs: Runs
+    _budget: Budget
+    _untraced: bool  # it runs on the caller's own objects
+    _bind: Callable[..., Arguments]
+    _caller: Callable[[Arguments], Callable[[Sequence[Any]], Any]]
+    _call_on_jax: Callable[..., Any]
+
+    @property
+    @abstractmethod
+    def _purpose(self) -> Purpose:
+        """What a run for a call on arrays is for."""
+
+    def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The derivative by running the function on Tensors, which only tracegrad sees."""
+        leaves, _ = flatten((args, kwargs))
+        recorded = STATE.trace is not None or reads_history(self._function)
+        if recorded or any(isinstance(leaf, Tensor) for leaf in leaves):
+            return self._inline(self._bind(args, kwargs))
+        if any(map(is_jax, leaves)):
+            return self._call_on_jax(args, kwargs, eagerly=True)
+        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
+
+    def _inline(self, arguments: Arguments, create_graph: bool | None = True) -> Any:
+        """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
+        call = self._caller(arguments)
+        given = [leaf.value for leaf in arguments.leaves]
+        with self._runs.entered(), self._executed():
+            if not self._transform.differentiates:
+                values = arguments.values
+
+                def run(call: Callable[[Sequence[Any]], Any]) -> Any:
+                    if STATE.watch is not None:  # a part of what is differentiated
+                        return call(values)
+                    return Watch("compile").run(call, values)
+
+                found = journaled(call, arguments, self._transform, run)
+                return left(found, given) if self._transform.kind == "vmap" else found
+            more = (create_graph, self.__name__)
+            return left(derivative_on_tensors(call, arguments, self._transform, *more), given)
+
+    def _without_program(self, arguments: Arguments) -> Any:
+        """A call that is answered eagerly, on account."""
+        with self._budget.running():
+            return self._eager(arguments)
+
+    def _eager(self, arguments: Arguments) -> Any:
+        """The call without a program: the function runs on Tensors, its backward is cached."""
+        call = self._caller(arguments)
+        before, STATE.standing = STATE.standing, True
+        try:
+            with self._runs.entered(), self._executed():
+                result = journaled(
+                    call,
+                    arguments,
+                    self._transform,
+                    lambda call: self._on_tensors(call, arguments),
+                )
+        finally:
+            STATE.standing = before
+        given = [leaf.value for leaf in arguments.leaves]
+        return handed_out(result, given, self._purpose is Purpose.ARRAYS)
+
+    def _executed(self) -> AbstractContextManager[None]:
+        """Around a run of the function: the machine executes it."""
+        return nullcontext() if self._untraced else interpreted()
+
+    def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
+        if not self._transform.differentiates:
+            return on_tensors(call, arguments.values, self._purpose is Purpose.ARRAYS)
+        return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
