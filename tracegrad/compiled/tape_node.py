@@ -501,6 +501,7 @@ class Quick:
         self.version = made.version
         self.run = entry(made.version, arguments.values, given, made.run, made.guards)
         self.tensors = arguments.tensors
+        self.of_arrays = not any(isinstance(leaf, bool) for leaf in arguments.tensors or ())
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
         self.flat = all(not leaf.path for _, leaf in leaves) and given == len(arguments.leaves)
