@@ -30,6 +30,7 @@ from tracegrad.ops.elementwise import arrays_and_scalars, powers, python_numbers
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.reductions import sums_and_extremes
+from tracegrad.ops.shape import memory_order
 from tracegrad.optimizer.scalar_outputs import ARRAYS, scalars
 from tracegrad.traced_scipy import linalg
 from tracegrad.traced_scipy import special as of_special
@@ -328,6 +329,7 @@ def test_every_record_is_tried():
         checkpoint_markers.region_start,
         checkpoint_markers.region_end,
         checkpoint_markers.recomputed,
+        memory_order.written_part,
     }
     of_programs |= {op for op in records if isinstance(op, SciPyOp)}
     of_programs |= set(

@@ -518,3 +518,66 @@ def test_view_of_a_part_never_makes_a_copy():
     with pytest.raises(tg.errors.ShapeError, match=r"write x\.reshape"):
         tg.compile(lambda x: x.T.view(-1) * 2.0)(a)
     assert a.T.contiguous().view(-1).shape == a[:, [2, 0, 1]].view(-1).shape == (6,)
+
+
+def through_the_younger_view(a):
+    v = a[:]
+    w = a[:]
+    w *= 0.5
+    return (a * a).sum() + (v * 3.3).sum() + (w**3).sum()
+
+
+def through_a_view_of_all(a):
+    v = np.atleast_2d(a)
+    v[[0, 2]] = v[[1, 0]]
+    w = np.flip(v, 0)
+    return (a * a).sum() + (v * 3.3).sum() + (w**3).sum()
+
+
+def through_a_transpose(a):
+    v = np.swapaxes(a, 0, 1)
+    v -= v.mean()
+    return 0.4 * (np.sin(v) * WEIGHTS).sum() + 0.5 * (np.sin(a) * WEIGHTS).sum()
+
+
+def through_a_part_that_is_transposed(a):
+    v = a[::2, 1:5].T
+    v -= v.mean()
+    v *= v.sum()
+    v -= v.mean(axis=0)
+    return (np.sin(v) * WEIGHTS[:4, :3]).sum() + (a * a * WEIGHTS).sum()
+
+
+def through_a_part_of_a_part(a):
+    v = a[::2, 1:5]
+    v *= 1.1
+    w = v[:, :3]
+    w += v.sum()
+    return v.sum() * w.sum() * a.sum()
+
+
+def through_a_row_in_turns(a):
+    first, all = a[0], a[:]
+    for _ in range(9):
+        first *= 0.9
+        all[1] += np.sin(first)
+    return (a * a).sum() + (first**3).sum() + (all * WEIGHTS).sum()
+
+
+WEIGHTS = np.arange(1.0, 37.0).reshape(6, 6) / 7.0
+
+
+@pytest.mark.parametrize("f", [
+    through_the_younger_view, through_a_view_of_all, through_a_transpose,
+    through_a_part_that_is_transposed, through_a_part_of_a_part, through_a_row_in_turns,
+])  # fmt: skip
+def test_cotangents_of_what_was_written_are_added_up_as_on_the_tape(f, monkeypatch):
+    """What is read of a view, its siblings and its base after a write: every bit is the tape's."""
+    slope = tg.value_and_grad(lambda x: f(x * 1.0))
+    for seed in range(20):
+        x = np.random.default_rng(seed).uniform(0.2, 0.9, (6, 6))
+        monkeypatch.setattr(tg.config, "compile", True)
+        value, gradient = slope(x)
+        monkeypatch.setattr(tg.config, "compile", False)
+        expected = slope(x)
+        assert value == expected[0] and gradient.tobytes() == expected[1].tobytes()

@@ -20,7 +20,7 @@ from tracegrad.ops import masking, python_lists
 from tracegrad.ops.elementwise import arrays_and_scalars, python_numbers, ufuncs
 from tracegrad.ops.linear_algebra import contractions, decompositions, determinants, solving
 from tracegrad.ops.reductions import sums_and_extremes
-from tracegrad.ops.shape import creation, indexing, joining, reshaping, selection
+from tracegrad.ops.shape import creation, indexing, joining, memory_order, reshaping, selection
 from tracegrad.ops.type_rules import axes_of
 
 
@@ -393,7 +393,7 @@ def halved_number(r: Rewriter, call: Call) -> Value | None:
 
 
 @on(
-    *(ufuncs.alias, arrays_and_scalars.as_scalar),
+    *(ufuncs.alias, memory_order.written_part, arrays_and_scalars.as_scalar),
     *(python_lists.handed, python_lists.row_list),
 )
 def same_value(r: Rewriter, call: Call) -> Value | None:

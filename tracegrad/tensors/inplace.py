@@ -42,7 +42,7 @@ from tracegrad.ops.shape.indexing import (
 )
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
-from tracegrad.ops.shape.memory_order import in_place_of
+from tracegrad.ops.shape.memory_order import in_place_of, written_part
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import (
     is_array_to_function,
@@ -207,7 +207,7 @@ def _go_on(
     """A base goes on as `whole`, which differs from it at the end of a path; its views follow.
 
     `written` is the Tensor that was written to, and its new value. On the tape it is made of the
-    whole again, for they share memory; a graph has none.
+    whole again, for they share memory; in a graph its cotangents alone take that way.
     """
     refuse_kept_history(base)
     refuse_shared(base)
@@ -217,12 +217,14 @@ def _go_on(
         write_checks.succeed(base._array, whole._array)
     _renew(base, whole)
     for view in views_of(base):
-        if written is not None and view is written[0] and view._is_traced:
-            _renew(view, written[1])
-        elif not disjoint(place_of(view).path, path):
+        if disjoint(place_of(view).path, path):
+            continue
+        value = written[1] if written and view is written[0] and view._is_traced else None
+        if value is None:
             refuse_kept_history(view)
-            with _CalledLike(view):
-                _renew(view, follow(base, place_of(view).path))
+        with _CalledLike(view):
+            part = follow(base, place_of(view).path)
+            _renew(view, part if value is None else written_part(value, part))
 
 
 def _renew(tensor: Tensor, result: Tensor) -> None:
@@ -513,9 +515,8 @@ def _write_directly(
     operands = [x._array if type(x) is Tensor else x for x in args]
     if ufunc is None or DeviceArray in map(type, operands):
         return False
-    memory = plain(target)
     try:
-        ufunc(memory, *operands, out=memory)
+        ufunc(memory := plain(target), *operands, out=memory)
     except (ValueError, TypeError) as error:
         raise explained(op, (tensor, *args), {}, error) from error
     return True
@@ -725,8 +726,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 
 def _zero_(self: Tensor) -> Tensor:
     """Every element becomes 0."""
-    assign(self, Ellipsis, 0)
-    return self
+    return _fill_(self, 0)
 
 
 def _copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Op, Trait, Value
+from codegen.spelling import spell
 from codegen.types import ArrayType
 from tracegrad.ops import batching_rules
 from tracegrad.ops.program_functions import needs
@@ -68,6 +69,18 @@ in_place_of: OpRecord = define(
     needs=needs(numpy=(with_axes_like,)),
     batch=lambda batch: batch.front(0),
     doc="x in the memory order of the array that it was written into, in place.",
+)
+
+
+written_part = OpRecord(
+    name="written_part",
+    operands=("x", "part"),
+    infer=_like,
+    spelling={"numpy": spell("x"), "jax": spell("x")},
+    traits=frozenset({Trait.ELEMENTWISE, Trait.VIEW, Trait.KEEPS_ORDER}),
+    vjp=lambda ct, y, x, part: (None, ct),
+    batch=batching_rules.fronted,
+    doc="What was written to a part of an array: the part, to which its cotangent goes.",
 )
 
 
