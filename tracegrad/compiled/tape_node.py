@@ -350,9 +350,11 @@ class Recorded:
         if len(constant) < len(way.outputs):
             let_go = self.ends[end].let_go
             spent = {k for i, k in way.stands if i in let_go} if let_go else set()
+            saved = dict(zip(way.residuals, way.kept_of(made[count:]), strict=True))
+            way.own_items(saved, inputs)
             function = _Applied(
                 way,
-                dict(zip(way.residuals, way.kept_of(made[count:]), strict=True)),
+                saved,
                 generators,
                 spent=spent | constant,  # no backward comes from them
             )

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from codegen import ir
-from codegen.ir import Block, Call, Graph, Origin, Value, renamed, walk
+from codegen.ir import Block, Call, Graph, Origin, Trait, Value, renamed, walk
 from codegen.passes.dce import dce
 from codegen.rewrite import at_ends
+from codegen.types import LIST
 from tracegrad.compiled.captured import memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
 from tracegrad.differentiation.loops.residual_reads import read_in
@@ -157,6 +158,56 @@ class Way:
     def kept_of(self, given: Sequence[Any]) -> list[Any]:
         """The residuals, of what the path has returned besides its outputs."""
         return [*given] if self.slots is None else [given[i] for i in self.slots]
+
+    def own_items(self, kept: Mapping[Value, Any], inputs: Sequence[Any]) -> None:
+        """Copies what lists among the residuals hold of the caller's arrays, which may be written.
+
+        Tensors that are written to are told by their versions.
+        """
+        for residual, place, at in self._lent:
+            array, items = inputs[place], kept[residual]
+            if type(array) is not np.ndarray:
+                continue
+            for k in range(len(items)) if at is None else [at]:
+                if np.may_share_memory(items[k], array):
+                    items[k] = items[k].copy(order="K")
+
+    @cached_property
+    def _lent(self) -> tuple[tuple[Value, int, int | None], ...]:
+        """Lists among the residuals, inputs that they may show, and in which item; None for any."""
+        found: dict[tuple[Value, int, int | None], None] = {}
+        for residual in self.residuals:
+            lists, seen = [residual] if residual.type == LIST else [], set[Value]()
+            while lists:
+                value = lists.pop()
+                if value in seen:
+                    continue
+                seen.add(value)
+                lists += self.path.given.get(value, ())
+                made = self.path.producer.get(value)
+                if not isinstance(made, Call) or Trait.HOLDS not in made.op.traits:
+                    continue
+                grows = any(operand.type == LIST for operand in made.operands)
+                for at, operand in enumerate(made.operands):
+                    if operand.type == LIST:
+                        lists.append(operand)
+                        continue
+                    for i in self._inputs_of(operand):
+                        found[residual, i, None if grows else at] = None
+        return tuple(found)
+
+    def _inputs_of(self, value: Value) -> set[int]:
+        """The inputs, by place, whose memory a value may show, as a parameter, too."""
+        found, seen, waiting = set[int](), set[Value](), [value]
+        while waiting:
+            owner = self.path.owner[waiting.pop()]
+            if owner in seen:
+                continue
+            seen.add(owner)
+            waiting += self.path.given.get(owner, ())
+            if owner in self.places:
+                found.add(self.places[owner])
+        return found
 
     @property
     def _drawn(self) -> list[Value]:
