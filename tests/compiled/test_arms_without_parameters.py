@@ -164,3 +164,20 @@ def test_vjp_of_arrays_has_zeros_there(f, backend):
         assert value == pytest.approx(f(W, B, C, x))
         for one, other in zip(pull(1.0), expected, strict=False):
             np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-15)
+
+
+def test_a_length_that_an_array_of_one_arm_has_is_told_by_another():
+    w = tg.tensor(np.eye(2) * 0.5, requires_grad=True)
+    b = tg.tensor([0.1, 0.2], requires_grad=True)
+
+    def through(x):
+        if x.sum() > 0:
+            return np.tanh(x @ w + b).mean()
+        return (x @ w + b).mean()
+
+    compiled = tg.compile(lambda x: through(x) * 1.0)
+    for x in inputs(2):
+        expected = gradients(lambda w, b, x: through(x), (w, b), tg.tensor(x[:2]))
+        found = gradients(lambda w, b, x: compiled(x), (w, b), tg.tensor(x[:2]))
+        assert_same_bits(found, expected)
+    assert compiled.cache_info().hits == 6

@@ -596,12 +596,13 @@ def call_recorded(
     if not any(wanted):
         made = Unrecorded(version, wanted)
     else:
-        version.not_recorded = why_not_recorded(version)
+        version.not_recorded = version.not_recorded or why_not_recorded(version)
         if len(known) >= MOST or version.not_recorded:
             raise NotRecorded
         try:
             made = Recorded(version, wanted, arrays)
         except (CodegenError, RecursionError) as error:
+            version.not_recorded = f"its backward cannot be written ({error})"
             raise NotRecorded from error
         except Unrollable as error:
             version.refused.add(wanted)

@@ -125,7 +125,7 @@ class Way:
         told: tuple[int, ...] = ()
         if self.target == "jax":
             joint, told = with_alike_ends(joint, targets)
-        graph, reads = backward_graph(joint, self.path, cts)
+        graph, reads = backward_graph(joint, self.path, cts, absent)
         shapeless = [i for i, v in enumerate(reads) if v in absent or self._is_list(v)]
         frame = replace(graph.frame, absent=frozenset(shapeless))
         graph = graph.replace(name=f"{self.path.name}_backward", about="", frame=frame)

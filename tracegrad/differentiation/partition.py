@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -31,13 +31,17 @@ from codegen.types import LIST
 
 
 def backward_graph(
-    joint: Graph, forward: Graph, cotangents: Sequence[Value]
+    joint: Graph,
+    forward: Graph,
+    cotangents: Sequence[Value],
+    absent: Set[Value] = frozenset(),
 ) -> tuple[Graph, list[Value]]:
     """The backward nodes of `joint` as a graph from residuals and cotangents to gradients.
 
     Residuals are the values of `forward` (inputs or results) that the backward reads, or whose
     shape it needs; they are the first inputs, in that order. Where the forward branches the
-    backward branches on the same value; what is read on one path only is None on the others.
+    backward branches on the same value; what is read on one path only is None on the others. So
+    are values that are `absent` on some path, and tell no length.
     """
     numbers = {result for node in forward.all_nodes if is_told(node) for result in node.results}
     results = {result for node in forward.all_nodes for result in node.results} - numbers
@@ -54,12 +58,13 @@ def backward_graph(
     known = {
         name
         for value in (*residuals, *cotangents)
-        if value.type != LIST
+        if value.type != LIST and value not in absent
         for dim in value.type.shape
         if (name := _bare(joint.sizes.resolve(dim)))
     }
+    telling = [v for v in (*forward.inputs, *sorted_made(forward)) if v not in absent]
     for symbol in sorted(needed - known):
-        residuals.setdefault(_with_symbol(symbol, joint, [*forward.inputs, *sorted_made(forward)]))
+        residuals.setdefault(_with_symbol(symbol, joint, telling))
     names = _names_of([*residuals, *cotangents], forward)
     frame = Frame(
         tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names, joint.frame.origin
