@@ -25,10 +25,10 @@ __all__ = [
     "vspace",
 ]
 
-def def_linear(fun: primitive) -> None:
+def def_linear(fun: Any) -> None:
     """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
 
-def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
+def defjvp(fun: Any, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
     """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
 
     ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
@@ -37,23 +37,24 @@ def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) 
     are the transpose of that.
     """
 
-def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
 
-def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
 
-def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
+def defvjp(fun: Any, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
     """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``.
 
     None stands for a derivative of zero. `argnums` says which arguments the rules are for, default
-    the first ones.
+    the first ones. Functions of NumPy's and SciPy's for which tracegrad has no derivative may get
+    rules as well. A rule for any other function is not used, and a warning says so.
     """
 
-def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
 
-def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
 
 def getval(x: Any) -> Any:

@@ -19,7 +19,8 @@ from tracegrad import core
 from tracegrad.arguments.signature import name_of, names_of, signature_of
 from tracegrad.errors import ArgumentError
 from tracegrad.runtime.thread_state import call
-from tracegrad.transforms.public import grad
+from tracegrad.transforms.checkpoint import checkpoint  # noqa: F401
+from tracegrad.transforms.public import grad, hessian, jacobian, value_and_grad  # noqa: F401
 from tracegrad.transforms.vector_space import is_complex, vspace
 from tracegrad.wrap_util import unary_to_nary
 

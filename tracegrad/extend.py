@@ -18,14 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracegrad.arguments.signature import name_of
-from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.errors import ArgumentError, NotDifferentiableError, warn_caller
 from tracegrad.ops.elementwise.ufuncs import stop_gradient
 from tracegrad.runtime.thread_state import call
+from tracegrad.tensors.numpy_protocols import has_counterpart, is_of_numpy
 from tracegrad.tensors.tensor import Tensor as Box
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
 from tracegrad.transforms.custom_rules import transposed
 from tracegrad.transforms.vector_space import VSpace, vspace
+from tracegrad.values import given_rules
 from tracegrad.values.pytree import map_tree
+from tracegrad.world.scipy_table import counterpart, is_of_scipy
 
 __all__ = [
     "Box",
@@ -171,11 +174,12 @@ def _constant(x: Any) -> Any:
 # -- reverse -----------------------------------------------------------------------------------
 
 
-def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
+def defvjp(fun: Any, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
     """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``.
 
     None stands for a derivative of zero. `argnums` says which arguments the rules are for, default
-    the first ones.
+    the first ones. Functions of NumPy's and SciPy's for which tracegrad has no derivative may get
+    rules as well. A rule for any other function is not used, and a warning says so.
     """
     makers = _numbered(fun, vjpmakers, argnums, "VJP")
 
@@ -184,28 +188,28 @@ def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None
         pulls = [None if rule is None else call(rule, (ans, *args), kwargs) for rule in rules]
         return lambda g: [None if pull is None else call(pull, (g,), {}) for pull in pulls]
 
-    _primitive(fun).pulls_by(maker, vjpmakers, makers)
+    _given(fun, lambda f: f.pulls_by(maker, vjpmakers, makers))
 
 
-def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
 
     def maker(asked: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
         pulls = [call(vjpmaker, (argnum, ans, args, kwargs), {}) for argnum in asked]
         return lambda g: [call(pull, (g,), {}) for pull in pulls]
 
-    _primitive(fun).pulls_by(maker, (vjpmaker,))
+    _given(fun, lambda f: f.pulls_by(maker, (vjpmaker,)))
 
 
-def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
-    _primitive(fun).pulls_by(vjpmaker, (vjpmaker,))
+    _given(fun, lambda f: f.pulls_by(vjpmaker, (vjpmaker,)))
 
 
 # -- forward -----------------------------------------------------------------------------------
 
 
-def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
+def defjvp(fun: Any, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
     """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
 
     ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
@@ -222,16 +226,16 @@ def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) 
             if rule is None:
                 continue
             if rule == "same":
-                tangent = call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+                tangent = call(_looked_into(fun), [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
             else:
                 tangent = call(rule, (g, ans, *args), kwargs)
             total = tangent if total is None else vspace(ans).add(total, tangent)
         return vspace(ans).zeros() if total is None else total
 
-    _primitive(fun).pushes_by(maker, jvpfuns)
+    _given(fun, lambda f: f.pushes_by(maker, jvpfuns))
 
 
-def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
 
     def maker(asked: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
@@ -239,30 +243,67 @@ def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
         tangents = [call(jvpmaker, (argnum, g, ans, args, kwargs), {}) for argnum, g in pairs]
         return functools.reduce(vspace(ans).add, tangents)
 
-    _primitive(fun).pushes_by(maker, (jvpmaker,))
+    _given(fun, lambda f: f.pushes_by(maker, (jvpmaker,)))
 
 
-def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
-    _primitive(fun).pushes_by(jvpmaker, (jvpmaker,))
+    _given(fun, lambda f: f.pushes_by(jvpmaker, (jvpmaker,)))
 
 
-def def_linear(fun: primitive) -> None:
+def def_linear(fun: Any) -> None:
     """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
 
     def same(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-        return call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+        return call(_looked_into(fun), [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
 
     defjvp_argnum(fun, same)
 
 
-def _primitive(fun: Any) -> primitive:
-    if not isinstance(fun, primitive):
+def _looked_into(fun: Any) -> Callable[..., Any]:
+    """The function that a primitive was made of."""
+    function: Callable[..., Any] = fun.fun if isinstance(fun, primitive) else fun
+    return function
+
+
+def _given(fun: Any, give: Callable[[primitive], None]) -> None:
+    """Gives a rule to a `primitive`, or to a function of NumPy's or SciPy's that has none here.
+
+    As in HIPS autograd, a rule for a plain function has no effect.
+    """
+    ruled = fun if isinstance(fun, primitive) else given_rules.with_rule(fun)
+    if isinstance(ruled, primitive):
+        give(ruled)
+    elif isinstance(fun, Ruled) or not callable(fun):
         raise ArgumentError(
             f"{name_of(fun)} is no primitive: decorate a function with @primitive, and give that "
-            "its derivative; those of NumPy's functions are tracegrad's own"
+            "its derivative"
         )
-    return fun
+    elif _has_derivative(fun):
+        warn_caller(
+            f"{name_of(fun)}: tracegrad differentiates it itself, and does not use this rule; a "
+            "function of your own, decorated with @primitive, has the rule that you give it",
+            UserWarning,
+        )
+    elif is_of_numpy(fun) or is_of_scipy(fun):
+        ruled = primitive(fun)
+        give(ruled)
+        given_rules.give(fun, ruled)
+    else:
+        warn_caller(
+            f"{name_of(fun)} is no primitive: this rule has no effect, and what the function does "
+            "is differentiated; decorate it with @primitive, for its rule to count",
+            UserWarning,
+        )
+
+
+def _has_derivative(fun: Any) -> bool:
+    """Whether a function is of tracegrad's own, or one that it computes in another's place."""
+    if (getattr(fun, "__module__", None) or "").partition(".")[0] == "tracegrad":
+        return True
+    if is_of_numpy(fun):
+        return has_counterpart(fun)
+    return is_of_scipy(fun) and counterpart(fun, ()) is not None
 
 
 def _numbered(fun: Any, rules: Sequence[Any], argnums: Any, kind: str) -> dict[int, Any]:

@@ -463,11 +463,24 @@ def test_refusals():
         grad(writes)(numpy.ones(2))
 
 
+def test_ties_of_extremes_and_bounds():
+    x = numpy.array([[1.0, 3.0, 3.0], [3.0, 0.0, 2.0]])
+    for largest in (np.max, np.amax):
+        assert_close(grad(largest)(x), (x == 3.0) / 3.0, rtol=1e-15)
+    first = grad(lambda x: np.sum(np.max(x, axis=1)))(x)
+    assert first.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    shared = grad(lambda x: np.sum(np.amax(x, axis=1)))(x)
+    assert shared.tolist() == [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]
+    assert grad(lambda x: np.sum(np.clip(x, 1.0, 3.0)))(x).tolist() == [[1, 1, 1], [1, 0, 1]]
+
+
 def test_modules_have_the_names_that_packages_import():
     names = ("builtins", "core", "differential_operators", "extend", "misc", "test_util", "tracer")
     for name in names:
         assert importlib.import_module(f"tracegrad.{name}")
     assert differential_operators.make_jvp_reversemode is make_jvp_reversemode
+    for name in ("grad", "hessian", "jacobian", "value_and_grad", "checkpoint"):
+        assert getattr(differential_operators, name) is getattr(tracegrad, name)
     assert np.numpy_boxes.ArrayBox and np.numpy_vjps.unbroadcast
     assert tracegrad.core.getval is getval and wraps(wave)(lambda x: x).__name__ == "wave"
 

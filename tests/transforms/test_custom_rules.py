@@ -21,6 +21,7 @@ from tracegrad.extend import (
     notrace_primitive,
     primitive,
 )
+from tracegrad.values import given_rules
 
 X, Y = np.array([0.3, 1.2]), np.array([2.0, -0.7])
 
@@ -30,6 +31,12 @@ def either_way(request):
     tg.config.compile = request.param
     yield
     tg.config.compile = True
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """Rules of functions of other libraries hold in this test alone."""
+    monkeypatch.setattr(given_rules, "_GIVEN", {})
 
 
 def product(x, y):
@@ -425,10 +432,76 @@ def test_refusals_of_primitives():
     defvjp(f, None)
     with pytest.raises(NotImplementedError, match="argument 1"):
         tg.grad(lambda y: np.sum(f(X, y)))(Y)
-    with pytest.raises(tg.errors.ArgumentError, match="primitive"):
-        defvjp(np.sin, None)
+    for no_primitive in (3, tg.custom_vjp(product)):
+        with pytest.raises(tg.errors.ArgumentError, match="is no primitive: decorate a function"):
+            defvjp(no_primitive, None)
     with pytest.raises(tg.errors.ArgumentError, match="no VJP"):
         defvjp(f, "same")
+
+
+def test_rules_of_what_tracegrad_differentiates_are_not_used(either_way):
+    """As packages give them to functions for which HIPS autograd has none."""
+    special = pytest.importorskip("tracegrad.scipy.special")
+    for f in (np.sin, np.where, np.linalg.inv, tg.exp, special.expit):
+        for give in (defvjp, defjvp):
+            with pytest.warns(UserWarning, match=f"{f.__name__}: tracegrad differentiates it"):
+                give(f, None)
+    assert_close(
+        tg.grad(lambda x: np.sum(np.sin(x) + np.where(x > 0, x, 0.0)))(X), 1 + np.cos(X), 0
+    )
+    assert_close(tg.grad(special.expit)(0.0), 0.25, 0.0)
+
+
+def test_rules_of_plain_functions_have_no_effect(either_way):
+    def square(x):
+        return x * x
+
+    for give in (defvjp, defjvp, def_linear):
+        with pytest.warns(UserWarning, match="square is no primitive: this rule has no effect"):
+            give(square, *[None] * (give is not def_linear))
+    assert_close(tg.grad(square)(3.0), 6.0, 0.0)
+
+
+def test_rules_of_functions_of_scipy(either_way, forgotten):
+    """Where tracegrad has none, calls on traced values go by them, under every name."""
+    scipy = pytest.importorskip("scipy")
+    linalg = pytest.importorskip("tracegrad.scipy.linalg")
+    banded, b = np.array([[4.0, 5.0, 6.0], [0.5, 0.3, 0.0]]), np.array([1.0, 2.0, 3.0])
+    full = np.diag(banded[0]) + np.diag(banded[1, :2], 1) + np.diag(banded[1, :2], -1)
+
+    def pulled(ans, ab, b, lower=True):
+        return lambda g: linalg.solveh_banded(ab, g, lower=lower)
+
+    defvjp(linalg.solveh_banded, None, pulled)
+    for solve in (linalg.solveh_banded, scipy.linalg.solveh_banded):
+
+        def f(b, solve=solve):
+            return np.sum(solve(banded, b, lower=True) ** 2)
+
+        def g(b):
+            return np.sum(np.linalg.solve(full, b) ** 2)
+
+        assert_close(tg.grad(f)(b), tg.grad(g)(b), rtol=1e-12)
+        assert_close(tg.hessian(f)(b), tg.hessian(g)(b), rtol=1e-12)
+        assert_close(tg.jvp(f, (b,), (b,)), tg.jvp(g, (b,), (b,)), rtol=1e-12)
+
+
+def test_rules_of_ufuncs_and_functions_without_a_counterpart(either_way, forgotten):
+    special = pytest.importorskip("scipy.special")
+    defvjp(
+        special.hyp1f1,
+        None,
+        None,
+        lambda ans, a, b, x: lambda g: g * a / b * special.hyp1f1(a + 1, b + 1, x),
+    )
+    defjvp(np.lib.scimath.logn, None, lambda g, ans, n, x: g / (x * np.log(n)))
+    second = tg.grad(tg.grad(lambda x: special.hyp1f1(1.0, 2.0, x)))(0.5)
+    assert_close(second, special.hyp1f1(3.0, 4.0, 0.5) / 3.0, rtol=1e-12)
+    x = tg.tensor(Y + 1.0, requires_grad=True)
+    special.hyp1f1(1.0, 2.0, x).sum().backward()
+    assert_close(x.grad.numpy(), special.hyp1f1(2.0, 3.0, Y + 1.0) / 2.0, rtol=1e-12)
+    found = tg.grad(lambda x: np.lib.scimath.logn(2.0, x))(3.0)
+    assert_close(found, 1.0 / (3.0 * np.log(2.0)), rtol=1e-12)
 
 
 def test_constants(either_way):

@@ -40,6 +40,7 @@ from tracegrad.tensors.zero_dimensional import as_of_function
 from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_scalar, shape_of
+from tracegrad.values.given_rules import with_rule
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -82,6 +83,9 @@ def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     name = ufunc.__name__
+    ruled = with_rule(ufunc)
+    if ruled is not None and method == "__call__":
+        return ruled(*inputs, **kwargs)
     operands = [
         np.asarray(x) if isinstance(x, SEQUENCES) and (i != 1 or method != "at") else x
         for i, x in enumerate(inputs)  # the second one of `at` is an index
@@ -354,6 +358,9 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
         return func(*map(_as_array, args), **{n: _as_array(x) for n, x in kwargs.items()})
     function = _counterpart(module, name)
     if function is None:
+        ruled = with_rule(func)
+        if ruled is not None:
+            return ruled(*args, **kwargs)
         raise _no_counterpart(shown)
     if len(args) > 2:
         args, kwargs = _by_name(func, function, args, kwargs)
@@ -402,6 +409,22 @@ def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
         ours[places[name]] if places.get(name, len(ours)) < len(ours) else name: value
         for name, value in kwargs.items()
     }
+
+
+def is_of_numpy(function: Any) -> bool:
+    """Whether it is a function or ufunc of NumPy's."""
+    if isinstance(function, np.ufunc):
+        return getattr(np, function.__name__, None) is function
+    return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
+
+
+def has_counterpart(function: Any) -> bool:
+    """Whether tracegrad computes what a function of NumPy's does."""
+    name = function.__name__
+    if isinstance(function, np.ufunc):
+        return name == "divmod" or hasattr(array_functions, name)
+    module = function.__module__.removeprefix("numpy").lstrip(".")
+    return _counterpart(module, name) is not None
 
 
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:

@@ -33,6 +33,7 @@ from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
 from tracegrad.user_code.captures import taken_out
 from tracegrad.user_code.lost_conversions import public_name
+from tracegrad.values.given_rules import with_rule
 
 Table = dict[str, Callable[..., Any]]
 
@@ -94,6 +95,9 @@ def solves_with_tensors(callee: Any, given: Iterable[Any]) -> bool:
 
 def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:
     """What computes the same as a function of SciPy, called with these operands."""
+    ruled = with_rule(callee)
+    if ruled is not None:
+        return ruled
     name = getattr(callee, "__name__", "")
     if name in ("dot", "__matmul__", "__rmatmul__") and _is_sparse(callee, operands):
         return _product(callee)
