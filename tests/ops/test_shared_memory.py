@@ -28,6 +28,7 @@ from tracegrad.fast_math import product_ops
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
 from tracegrad.ops.elementwise import arrays_and_scalars, powers, python_numbers
 from tracegrad.ops.elementwise import ufuncs as ew
+from tracegrad.ops.linear_algebra import contractions
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.reductions import sums_and_extremes
 from tracegrad.ops.shape import memory_order
@@ -330,6 +331,7 @@ def test_every_record_is_tried():
         checkpoint_markers.region_end,
         checkpoint_markers.recomputed,
         memory_order.written_part,
+        contractions.diagonal_view,
     }
     of_programs |= {op for op in records if isinstance(op, SciPyOp)}
     of_programs |= set(

@@ -581,3 +581,50 @@ def test_cotangents_of_what_was_written_are_added_up_as_on_the_tape(f, monkeypat
         monkeypatch.setattr(tg.config, "compile", False)
         expected = slope(x)
         assert value == expected[0] and gradient.tobytes() == expected[1].tobytes()
+
+
+def through_a_diagonal(a):
+    np.einsum("ii->i", a)[...] += 1.0
+    d = np.einsum("...ii->i...", a[None])[:, 0]
+    d *= np.sin(d)
+    d -= d.mean()
+    return (a * a * WEIGHTS).sum() + (d * d).sum()
+
+
+def through_the_diagonals_of_matrices(a):
+    a = a.reshape(3, 2, 2, 3)[:, :, :, :2] * 1.0
+    np.einsum("ijjk->ikj", a)[...] *= 2.0
+    d = np.einsum(a, [0, 1, 2, 1], [2, 0, 1])
+    d[1] = d[0] * 3.0
+    np.exp(d, out=d)
+    return (a**3).sum() + (d * d).sum()
+
+
+@pytest.mark.parametrize("f", [through_a_diagonal, through_the_diagonals_of_matrices])
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_views_that_einsum_gives_are_written_to(f, backend, monkeypatch):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    x = np.random.default_rng(0).uniform(0.2, 0.9, (6, 6))
+    value, gradient = tg.value_and_grad(lambda x: f(x * 1.0), backend=backend)(x)
+    monkeypatch.setattr(tg.config, "compile", False)
+    expected = tg.value_and_grad(lambda x: f(x * 1.0))(x)
+    t = tg.tensor(x, requires_grad=True)
+    f(t * 1.0).backward()
+    along = np.random.default_rng(1).normal(size=x.shape)
+    slope = (f(x + 1e-6 * along) - f(x - 1e-6 * along)) / 2e-6
+    assert_allclose([value, expected[0]], f(x * 1.0), rtol=1e-12)
+    for found in (gradient, expected[1], t.grad.numpy()):
+        assert_allclose(found, expected[1], rtol=1e-12)
+        assert_allclose(np.sum(found * along), slope, rtol=1e-6)
+
+
+def test_a_diagonal_by_its_method_is_locked():
+    def f(x):
+        a = x * 1.0
+        np.diagonal(a)[...] += 1.0
+        return a.sum()
+
+    for call in (tg.compile(f), tg.grad(f)):
+        with pytest.raises(ValueError, match="read-only"):
+            call(np.ones((3, 3)))

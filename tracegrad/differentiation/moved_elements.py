@@ -17,9 +17,10 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.memory_order import elements_read
 
 SELECTING = frozenset({
-    "alias", "broadcast_to", "diagonal", "element", "expand_dims", "flip", "gather", "getitem",
-    "getitem_copy", "in_place_of", "in_rows", "list_item", "lying_like", "part", "repeat",
-    "reshape", "roll", "split", "spread", "squeeze", "tile", "transpose", "unstack", "windows",
+    "alias", "broadcast_to", "diagonal", "diagonal_view", "element", "expand_dims", "flip",
+    "gather", "getitem", "getitem_copy", "in_place_of", "in_rows", "list_item", "lying_like",
+    "part", "repeat", "reshape", "roll", "split", "spread", "squeeze", "tile", "transpose",
+    "unstack", "windows", "written_part",
 })  # fmt: skip
 """Ops whose results hold elements of their first operand, and nothing else."""
 

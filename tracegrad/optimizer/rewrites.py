@@ -401,6 +401,12 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0]
 
 
+@on(contractions.diagonal_view)
+def diagonal_that_is_read(r: Rewriter, call: Call) -> Value | None:
+    """No program writes to a diagonal: what is written there, is written to the whole."""
+    return r.emit(contractions.diagonal_of, *call.operands, **dict(call.attributes))
+
+
 @on(ufuncs.stop_gradient)
 def stopped_value(r: Rewriter, call: Call) -> Value | None:
     """Nobody differentiates a program for NumPy; one for JAX, JAX may."""
@@ -629,6 +635,7 @@ RULES: tuple[Rule, ...] = (
     masked_number,
     halved_number,
     same_value,
+    diagonal_that_is_read,
     row_of_list,
     row_of_growing_list,
     computed_value,

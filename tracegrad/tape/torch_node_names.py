@@ -32,6 +32,7 @@ NAMES: dict[str, str] = {
     "copy": "CloneBackward0",
     "copy_in_order": "CloneBackward0",
     "det": "LinalgDetBackward0",
+    "diagonal_view": "DiagonalBackward0",
     "divide": "DivBackward0",
     "eig": "LinalgEigBackward0",
     "eigh": "LinalgEighBackward0",

@@ -653,10 +653,11 @@ def _tensordot(axes: Any, a: int, b: int) -> str:
 
 
 _MOVING = frozenset({
-    "broadcast_to", "collect", "concatenate", "diag", "diagonal", "element", "expand_dims", "flip",
-    "gather", "getitem", "getitem_copy", "index_set", "inner_part", "list_item", "part", "place",
-    "repeat", "reshape", "roll", "row_before", "split", "spread", "squeeze", "stack",
-    "take_along_axis", "tile", "transpose", "tril", "triu", "unstack", "windows",
+    "broadcast_to", "collect", "concatenate", "diag", "diagonal", "diagonal_view", "element",
+    "expand_dims", "flip", "gather", "getitem", "getitem_copy", "index_set", "inner_part",
+    "list_item", "part", "place", "repeat", "reshape", "roll", "row_before", "split", "spread",
+    "squeeze", "stack", "take_along_axis", "tile", "transpose", "tril", "triu", "unstack",
+    "windows",
 })  # fmt: skip
 _ADDING = frozenset({"index_add", "index_subtract", "scatter"})
 _ALONG_AXES = frozenset({

@@ -6,7 +6,9 @@ belongs to matrices: diagonals, triangles, outer and cross products.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
-from codegen.spelling import Subscript
+from codegen.spelling import Spelling, Subscript, spell
 from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
 from tracegrad.errors import ShapeError
@@ -410,6 +412,22 @@ diagonal_of = define(
     traits=(Trait.VIEW,),
     domain="matrix",
     batch=batching_rules.on_diagonal,
+)
+
+
+def _view_text(attributes: Mapping[str, Any]) -> Spelling:
+    pair = attributes["axis1"], attributes["axis2"]
+    letters = iter(ascii_uppercase)
+    labels = ["i" if axis in pair else next(letters) for axis in range(max(pair) + 1)]
+    rest = "".join(label for label in labels if label != "i")
+    return spell(f'np.einsum("{"".join(labels)}...->{rest}...i", x)')
+
+
+diagonal_view = replace(
+    diagonal_of,
+    name="diagonal_view",
+    spelling={**diagonal_of.spelling, "numpy": _view_text},
+    doc="A main diagonal as np.einsum gives it, which may be written to; x.diagonal() locks it.",
 )
 diagonal_matrix = define(
     "diag",

@@ -18,7 +18,13 @@ from tracegrad.errors import ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.elementwise.ufuncs import astype, multiply
-from tracegrad.ops.linear_algebra.contractions import contract_axes, diagonal, matmul, trace
+from tracegrad.ops.linear_algebra.contractions import (
+    contract_axes,
+    diagonal_of,
+    diagonal_view,
+    matmul,
+    trace,
+)
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
 from tracegrad.ops.repeated_cotangents import repeated
@@ -124,10 +130,14 @@ def einsum(
     if dtype is not None:
         arrays = [astype(x, dtype=dtype_name(dtype)) for x in arrays]
     terms, output = _explicit(subscripts, [ndim_of(x) for x in arrays])
-    result = contract(terms, output, arrays)
+    one_view = len(arrays) == 1 and set(output) == set(terms[0])  # it lies as its operand does
+    if one_view:
+        labels, part = _alone(terms[0], arrays[0], set(output), diagonal_view)
+        result = _onto(labels, output, part)
+    else:
+        result = contract(terms, output, arrays)
     common = promote([type_of(x) for x in arrays])[0]  # which sums of small integers exceed
     result = result if dtype_of(result) == common else astype(result, dtype=common)
-    one_view = len(arrays) == 1 and set(output) == set(terms[0])  # it lies as its operand does
     return result if one_view else laid_out(result, order, None)
 
 
@@ -224,7 +234,9 @@ def _first_step(terms: Sequence[str], output: str) -> tuple[int, ...]:
     return tuple(step) if len(step) <= max(einsum_of) else (0, 1)
 
 
-def _alone(labels: str, x: Any, elsewhere: set[str]) -> tuple[str, Any]:
+def _alone(
+    labels: str, x: Any, elsewhere: set[str], diagonal: OpRecord = diagonal_of
+) -> tuple[str, Any]:
     """An operand after what concerns it alone: its diagonals, and sums over labels of its own."""
     if len(labels) == 2 and labels[0] == labels[1] and labels[0] not in elsewhere:
         _square(labels[0], x, 0, 1)
@@ -234,7 +246,7 @@ def _alone(labels: str, x: Any, elsewhere: set[str]) -> tuple[str, Any]:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             _square(label, x, first, second)
-            x = diagonal(x, 0, first, second)
+            x = diagonal(x, offset=0, axis1=first, axis2=second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
     own = tuple(i for i, label in enumerate(labels) if label not in elsewhere)
     if own:
