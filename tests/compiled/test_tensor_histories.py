@@ -478,7 +478,7 @@ def test_a_function_of_arrays_writes_by_data(name):
     expected, _ = held_after(lambda f: f)
     found, f = held_after(tg.compile)
     assert_same_bits(found, expected)
-    assert f.cache_info().hits > 0
+    assert (f.cache_info().hits > 0) is PROGRAMS[name][1]
 
 
 def test_what_a_trace_raises_time_and_again_is_not_traced_again():

@@ -24,7 +24,7 @@ def cases():
         yield pytest.param(seed, marks=expected)
 
 
-@pytest.mark.sampled(5, 2)  # many of them take half a minute
+@pytest.mark.sampled(10, 2)  # many of them take half a minute
 @pytest.mark.parametrize("seed", [*cases()])
 def test_random_programs_of_loops(seed):
     """What differs with all loops unrolled as well is not of loops, and not asked here."""

@@ -253,7 +253,7 @@ def test_they_stay_loops(f):
     assert "loops that are unrolled" not in compiled.explain()
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(400))
 def test_random_programs(seed):
     f = function_of(variable_programs.Grower(seed).text())
