@@ -41,6 +41,7 @@ from codegen.passes.fuse import LARGE, Tiled
 from codegen.sizes import CountedLength
 from codegen.spelling import ATOM, CHOICE, COMPARE, PRODUCT, SUM, Fragment
 from codegen.types import kind
+from codegen.unset import is_unset
 
 ASKING = frozenset({Trait.HOLDS, Trait.MAYBE_UNSET})
 """Ops that are given what is unset."""
@@ -692,7 +693,7 @@ class FunctionEmitter(Emitter):
 
     def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
         """Assigns values to parameters, all at once; what is unset is left out, if it may be."""
-        given = {p: v for p, v in given.items() if not self._is_unset(v) or self._is_read(p)}
+        given = {p: v for p, v in given.items() if not is_unset(self.graph, v) or self._is_read(p)}
         shown = [self._take(value) for value in given.values()]
         moves = [
             self._move(self.places[parameter], parameter, value, text, origin)
@@ -720,10 +721,6 @@ class FunctionEmitter(Emitter):
             seen.update(new)
             waiting += new
         return False
-
-    def _is_unset(self, value: Value) -> bool:
-        made = self.graph.producer.get(value)
-        return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
     def _go(self, label: object, to: object) -> bool:
         """Goes on with the next turn of a loop around, or behind a join."""

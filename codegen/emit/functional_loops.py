@@ -46,6 +46,7 @@ from codegen.loop_ownership import turns_of
 from codegen.passes.fuse import Tiled
 from codegen.spelling import PRODUCT, SUM, Fragment
 from codegen.types import ZEROS, is_inexact, kind
+from codegen.unset import is_unset
 
 AROUND = """
 
@@ -324,7 +325,7 @@ class FunctionalEmitter(FunctionEmitter):
     def _hand_on(self, join: Join, again: Again) -> bool:
         """Gives the parameters of a join their values; the function of an arm returns them."""
         given = dict(zip(join.parameters, again.arguments, strict=True))
-        absent = {p for p, v in given.items() if self._is_unset(v)}
+        absent = {p for p, v in given.items() if is_unset(self.graph, v)}
         if self.joining[join.label] == self.writer.depth:
             self._give({p: v for p, v in given.items() if p not in absent}, again.origin)
             if join.label in self.sound:

@@ -30,6 +30,7 @@ from codegen.passes.cse import call_key, made_to_be_written, number_key
 from codegen.passes.dce import dce
 from codegen.passes.simplify import simplify
 from codegen.rewrite import substituted
+from codegen.unset import is_unset
 
 
 def loop_parameters(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -55,7 +56,7 @@ def _handed_on(graph: Graph) -> dict[Value, Value]:
     stands: dict[Value, Value] = {}
     inside, returned = _made_in_bodies(graph), _returned(graph)
     for parameter, given in graph.given.items():
-        some = given if parameter in returned else [v for v in given if not _is_unset(graph, v)]
+        some = given if parameter in returned else [v for v in given if not is_unset(graph, v)]
         first, *others = some or given
         if first in inside.get(parameter, ()):
             continue
@@ -75,11 +76,6 @@ def _returned(graph: Graph) -> set[Value]:
             found.add(value)
             new += graph.given.get(value, ())
     return found
-
-
-def _is_unset(graph: Graph, value: Value) -> bool:
-    made = graph.producer.get(value)
-    return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
 
 def _made_in_bodies(graph: Graph) -> dict[Value, set[Value]]:

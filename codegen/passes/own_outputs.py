@@ -38,6 +38,7 @@ from codegen.ir import (
 from codegen.loop_ownership import may_be_overwritten, own_parameters
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.spelling import Subscript
+from codegen.unset import is_unset
 
 
 def own_outputs(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -162,7 +163,7 @@ def _lacked(graph: Graph) -> set[Value]:
     while more := {
         p
         for p in outputs - lacked
-        if any(_is_unset(graph, v) or v in lacked for v in graph.given[p])
+        if any(is_unset(graph, v) or v in lacked for v in graph.given[p])
     }:
         lacked |= more
     return lacked
@@ -203,12 +204,7 @@ def _with_copies(graph: Graph, block: Block, lacked: Set[Value], ops: _Ops) -> B
 def _may_be_handed_on(graph: Graph, value: Value, lacked: Set[Value]) -> bool:
     """Whether a value needs no copy: there is none, it has one, or nobody else reads it."""
     alone = may_be_overwritten(graph, value) and len(graph.users[value]) == 1
-    return alone or value in lacked or value.type.weak or _is_unset(graph, value)
-
-
-def _is_unset(graph: Graph, value: Value) -> bool:
-    made = graph.producer.get(value)
-    return isinstance(made, Call) and Trait.UNSET in made.op.traits
+    return alone or value in lacked or value.type.weak or is_unset(graph, value)
 
 
 def _is_number(node: Node | None) -> bool:

@@ -21,13 +21,13 @@ from codegen.ir import (
     Join,
     Loop,
     Origin,
-    Trait,
     Value,
     ends,
 )
 from codegen.rewrite import at_ends
 from codegen.spelling import spell
 from codegen.types import ArrayType
+from codegen.unset import is_unset
 from tracegrad.differentiation.joins import joined_backwards_apart
 from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.gradients import numbered_gradients
@@ -127,12 +127,12 @@ def with_alike_ends(graph: Graph, targets: Sequence[Value]) -> tuple[Graph, tupl
     while waiting:
         value = waiting.pop()
         given = graph.given.get(value, ()) if value not in seen else ()
-        if any(_is_unset(graph, v) for v in given):
+        if any(is_unset(graph, v) for v in given):
             raise CodegenError("arms that meet have other gradients, which no program for JAX has")
         seen.add(value)
         waiting += given
     every = [
-        [_is_unset(graph, v) for v in block.outputs[: len(targets)]] for block in ends(graph.block)
+        [is_unset(graph, v) for v in block.outputs[: len(targets)]] for block in ends(graph.block)
     ]
     told = tuple(i for i, lacks in enumerate(zip(*every, strict=True)) if any(lacks) != all(lacks))
     if not told:
@@ -141,7 +141,7 @@ def with_alike_ends(graph: Graph, targets: Sequence[Value]) -> tuple[Graph, tupl
     def alike(block: Block) -> Block:
         builder, outputs, flags = Builder(graph.sizes), [*block.outputs], []
         for i in told:
-            lacks, type = _is_unset(graph, outputs[i]), targets[i].type
+            lacks, type = is_unset(graph, outputs[i]), targets[i].type
             flags.append(builder.constant(not lacks, BOOL))
             if lacks:
                 given = {"shape": type.shape, "dtype": type.dtype}
@@ -149,11 +149,6 @@ def with_alike_ends(graph: Graph, targets: Sequence[Value]) -> tuple[Graph, tupl
         return block.with_nodes((*block.nodes, *builder.nodes), (*outputs, *flags))
 
     return graph.with_block(at_ends(graph.block, alike)), told
-
-
-def _is_unset(graph: Graph, value: Value) -> bool:
-    made = graph.producer.get(value)
-    return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
 
 def has_loops(graph: Graph) -> bool:

@@ -29,10 +29,10 @@ from codegen.ir import (
     Loop,
     Node,
     Origin,
-    Trait,
     Value,
     ends,
 )
+from codegen.unset import is_unset
 from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.residuals import INT
 from tracegrad.ops.elementwise.ufuncs import bitwise_or
@@ -81,14 +81,9 @@ class _Writer:
     def _sources(self, value: Value) -> Sequence[Value]:
         """What a value is on some path, or what it is computed from."""
         if value in self.graph.given:
-            return [v for v in self.graph.given[value] if not self._is_unset(v)]
+            return [v for v in self.graph.given[value] if not is_unset(self.graph, v)]
         made = self.graph.producer.get(value)
         return made.operands if made is not None else ()
-
-    def _is_unset(self, value: Value) -> bool:
-        """Whether it stands for a value on paths that do not read it."""
-        made = self.graph.producer.get(value)
-        return isinstance(made, Call) and Trait.UNSET in made.op.traits
 
     def _sure(self) -> set[Value]:
         """The values that depend on what is wanted on all paths."""

@@ -181,7 +181,8 @@ class _Writer(WaysBack):
     def _returned(self, flow: Flow) -> Block:
         """The end of the backward: gradients, and what stands where nothing has flowed."""
         told = [v for v in self.wanted if v in flow.told]
-        unsure = [v for v in told if not (self.zeros and is_of_rows(flow, v))]
+        # What stands where there is none: zeros for elements, else what is unset.
+        unsure = [v for v in told if is_of_rows(flow, v) is not self.zeros]
         if unsure:
             number = flow.told[unsure[0]].number
             return self._split([number], flow, self._with_others, self._returned)

@@ -18,12 +18,10 @@ copy_number = OpRecord(
     traits=frozenset({Trait.COPY}),
     doc="What has no axes, as a NumPy scalar. Not in the table: programs alone return it.",
 )
-copy_if_set = OpRecord(
+copy_if_set = replace(
+    copy_number,
     name="copy_if_set",
-    operands=("x",),
-    infer=same,
     spelling={"numpy": spell("x if x is None else np.array(x)"), "jax": spell("x")},
-    vjp=lambda ct, y, x: (ct,),
     traits=frozenset({Trait.COPY, Trait.MAYBE_UNSET}),
     doc="A copy of what some paths do not have. Not in the table: programs alone return it.",
 )
