@@ -369,8 +369,9 @@ def test_the_backward_of_loops_in_loops_is_loops_in_loops():
         x_bar = np.zeros(x.size)
         s_bar = np.float64(1.0)
         for i in reversed(range(10)):
+            s = x[i]
             for j in reversed(range(11)):
-                x_bar[j] += s_bar * x[i]
+                x_bar[j] += s_bar * s
                 x_bar[i] += s_bar * x[j]
                 s_bar = s_bar * 0.5
         x_bar[0] += s_bar

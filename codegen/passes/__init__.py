@@ -62,7 +62,7 @@ PIPELINE = (*ALGEBRA, *OUTPUTS, *MEMORY)
 def pipeline(graph: Graph, client: Client) -> tuple[Pass, ...]:
     """The passes that this graph runs through."""
     fast = (*client.fast_math, *ALGEBRA) if graph.fast_math and client.fast_math else ()
-    return (*ALGEBRA, *fast, *OUTPUTS, *client.memory, *MEMORY)
+    return (*ALGEBRA, *fast, *client.loops, *OUTPUTS, *client.memory, *MEMORY)
 
 
 def optimize(graph: Graph, client: Client = NO_CLIENT, check: bool = False) -> Graph:

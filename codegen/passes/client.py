@@ -24,7 +24,8 @@ class Client:
     share memory with inputs. `copy_number`, where it is
     given, copies what has no axes, `copy_if_set` what some paths do not have, and `array_of_number`
     makes an array of what has no axes. `fast_math` are
-    passes for graphs that allow it, `memory` those for when outputs have memory of their own."""
+    passes for graphs that allow it, `loops` those for when the algebra is done, `memory` those for
+    when outputs have memory of their own."""
 
     rules: tuple[Rule, ...] = ()
     copy: Op | None = None
@@ -34,6 +35,7 @@ class Client:
     copy_if_set: Op | None = None
     array_of_number: Op | None = None
     fast_math: tuple[Pass, ...] = ()
+    loops: tuple[Pass, ...] = ()
     memory: tuple[Pass, ...] = ()
 
 

@@ -3,7 +3,8 @@
 The cotangent of a sum is a number repeated, a view in which each step is 0 bytes wide. BLAS takes
 no such view, and NumPy's own loops for it, like those of sums, add in another order than for an
 array. So what is read by more than elementwise ops is an array, whatever stands around it, and
-the rest are views.
+the rest are views. But what a loop begins with and its turns change is an array as well: they add
+to it in place.
 
 Before::                                   After::
 
@@ -17,9 +18,9 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from codegen.ir import Call, Graph, Node, Op, Trait, Value
+from codegen.ir import Call, Graph, Loop, Node, Op, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
 
@@ -36,12 +37,14 @@ def written_out(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         return graph
     read = _read_by(graph, lambda op: not op.traits & (IN_ANY_ORDER | {Trait.TOTAL}))
     summed = _read_by(graph, lambda op: Trait.TOTAL in op.traits)
+    changed = {*_changed(graph)}
 
     @offered(lambda op: Trait.WRITTEN_OUT in op.traits)
     def as_array(r: Rewriter, call: Call) -> Value | None:
         (x,), (result,) = call.operands, call.results
         shape, dtype = result.type.shape, result.type.dtype
-        if result in read or (result in summed and x.type.shape):  # sums of a number need no array
+        repeats = result in summed and x.type.shape  # sums of a number need no array
+        if result in read or result in changed or repeats:
             return r.emit(full, x, shape=shape, dtype=dtype)
         return r.emit(splat, x, shape=shape)
 
@@ -50,6 +53,15 @@ def written_out(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 def _is_spread(node: Node) -> bool:
     return isinstance(node, Call) and Trait.WRITTEN_OUT in node.op.traits
+
+
+def _changed(graph: Graph) -> Iterator[Value]:
+    """What loops begin with that their turns change."""
+    for node in graph.all_nodes:
+        if isinstance(node, Loop):
+            for parameter, argument in zip(node.parameters, node.arguments, strict=True):
+                if any(given not in (parameter, argument) for given in graph.given[parameter]):
+                    yield argument
 
 
 def _read_by(graph: Graph, reads: Callable[[Op], bool]) -> set[Value]:

@@ -44,9 +44,9 @@ from tracegrad.ops.elementwise.arrays_and_scalars import (
 from tracegrad.ops.elementwise.ufuncs import copy
 from tracegrad.ops.shape.creation import full_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
-from tracegrad.optimizer.alike_items import alike_items
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
+from tracegrad.optimizer.loop_invariants import loop_invariants
 from tracegrad.optimizer.memory_order import in_known_order, without_order
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
@@ -186,8 +186,10 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
     return block.with_nodes(tuple(nodes))
 
 
+LOOPS = (
+    Pass(loop_invariants, "equal calls are one, and no item of a list is seen as a row of its own"),
+)
 BEFORE_LIFETIME = (
-    Pass(alike_items, "equal calls are one, and no item of a list is seen as a row of its own yet"),
     Pass(rows_to_lists, "rows are returned, not the array"),
     Pass(scalar_outputs, "what is computed is known: most of it is a scalar anyway"),
 )
@@ -201,6 +203,7 @@ CLIENTS = {
         copy_if_set=copy_if_set,
         array_of_number=returned_array,
         fast_math=fast_math,
+        loops=LOOPS,
         memory=memory,
     )
     for target, rules, fast_math, memory in (

@@ -12,9 +12,10 @@ from codegen.spelling import Slot, Subscript
 from codegen.types import LIST, weak
 from tracegrad.differentiation.batched_values import batching_rule, on_each
 from tracegrad.ops.elementwise.ufuncs import add, subtract
-from tracegrad.ops.python_lists import collected, length
+from tracegrad.ops.python_lists import collected
 from tracegrad.ops.shape.indexing import gather, getitem_basic
 from tracegrad.ops.shape.joining import part_of
+from tracegrad.optimizer.numbers_of_turns import dim_of
 
 FIRST = Subscript((Slot(0),))
 INT = weak("int")
@@ -61,7 +62,7 @@ def span_of(graph: Graph, loop: Loop) -> Span | None:
     counter = loop.counter
     if counter is None or counter.step not in (1, -1):
         return None
-    ends = [_dim(graph, value) for value in (counter.start, counter.stop)]
+    ends = [dim_of(graph, value) for value in (counter.start, counter.stop)]
     if counter.step < 0:
         ends = [None if end is None else sz.add(end, 1) for end in reversed(ends)]
     first, stop = (end if end is None else graph.sizes.resolve(end) for end in ends)
@@ -74,23 +75,6 @@ def span_of(graph: Graph, loop: Loop) -> Span | None:
     if any(factor < 0 for factor in factors.values()):
         return None
     return Span(first, sz.add(stop, -less), first - less)
-
-
-def _dim(graph: Graph, value: Value) -> Dim | None:
-    """What a number of Python is in lengths."""
-    made = graph.producer.get(value)
-    if isinstance(made, Constant):
-        return made.value if type(made.value) is int and made.slot is None else None
-    if not isinstance(made, Call):
-        return None
-    if made.op is length:
-        return graph.sizes.resolve(made.attribute("size"))
-    if made.op not in (add, subtract):
-        return None
-    a, b = (_dim(graph, operand) for operand in made.operands)
-    if a is None or b is None:
-        return None
-    return sz.add(a, b if made.op is add else sz.mul((-1, b)))
 
 
 @dataclass(frozen=True)
