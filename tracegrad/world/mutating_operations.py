@@ -32,13 +32,14 @@ def changes(operation: Any, operands: Sequence[Any]) -> bool:
     return id(operation) in CHANGING and type(operands[0]) not in UNCHANGING
 
 
-def changes_by_name(x: Any, name: str) -> bool:
+def changes_by_name(x: Any, name: str, given: Sequence[Any] = ()) -> bool:
     """Whether a method of C may change its object: all may that are not known to read alone.
 
-    Those of ufuncs (`np.logaddexp.reduce`) change no ufunc; ``at`` writes to an array.
+    Those of ufuncs (`np.logaddexp.reduce`) change no ufunc; ``at`` writes to the first array that
+    it is `given`, which is recorded where that is a Tensor.
     """
     if type(x) is np.ufunc:
-        return name == "at"
+        return name == "at" and type(given[0] if given else None) is not Tensor
     return type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING
 
 

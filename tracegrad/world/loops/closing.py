@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -621,7 +621,9 @@ class Closing(WhileTests):
         written = [(other(), was) for other, was in self.written[head.wrote :]]
         if written and any(map(is_tail, head.parameters)):
             return None
-        if any(x is not None and id(x) not in held for x, _ in written):
+        others = [x for x, _ in written if x is not None and id(x) not in held]
+        if others and self._has_any(head, others):
+            head.why = "an array is written to that is no variable of the turns"
             return None
         ours = {id(x) for x in head.written.values()}
         if any(x is not None and was not in turn and id(x) not in ours for x, was in written):
@@ -630,6 +632,14 @@ class Closing(WhileTests):
             )
             return None
         return (*(found[p][1] for p in self._all(head)), *rows)
+
+    def _has_any(self, head: Head, arrays: Collection[Tensor]) -> bool:
+        """Whether the function still has one of these, or a part of one, when the next turn begins.
+
+        A variable that is dead then does not count: a turn has made it, filled it and read it.
+        """
+        views = (view() for x in arrays for view in x._views or ())
+        return bool(self.has_in_next_turn(head, {*map(id, arrays), *map(id, views)}))
 
     def _keeps(self, head: Head, now: Mapping[Slot, Leaf], before: Mapping[Slot, Leaf]) -> bool:
         """Whether a turn changed nothing but its variables, and has the same of them."""
