@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.sizes import SizeError
 from tracegrad import config
 from tracegrad.arguments.batch_axes import with_axes
 from tracegrad.arguments.signature import (
@@ -429,7 +430,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None
-        except (AsGiven, Unrollable) as told:
+        except (AsGiven, Unrollable, SizeError) as told:
             if isinstance(told, Unjoined):
                 assert run is not None
                 if run.world.joins.keep_apart(told.label) or left:
@@ -440,7 +441,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             if isinstance(told, AsGiven):
                 return None  # it is answered eagerly
             assert run is not None
-            if not run.world.loops.unroll(str(told), getattr(told, "label", None)):
+            label = getattr(told, "label", None)  # a SizeError: of what a mask of a turn picks
+            if not run.world.loops.unroll(str(told), label):
                 return None
             return self._make(arguments, mode, given, left, histories, counts)
         except TooDeep:

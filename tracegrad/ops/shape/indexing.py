@@ -656,10 +656,21 @@ def setitem(x: Any, key: Any, value: Any) -> Any:
     return _written(set_at, x, key, value)
 
 
+NUMBER_OVER_MASK: dict[str, Any] = {
+    "index": Subscript((Slot(0),)),
+    "counts": (1,),
+    "repeats": False,
+}
+"""Where a number is written it does not matter how many True a mask has: no length is looked at."""
+
+
 def _written(op: OpRecord, x: Any, key: Any, value: Any) -> Any:
     """What an op that writes at an index makes of an array."""
     whole, key, axes = with_axes_for_masks(x, key)
-    arrays, at = normalize(whole, key, writing=True)
+    if _is_mask(key) and ndim_of(value) == 0 and ndim_of(key) and 0 not in shape_of(key):
+        arrays, at = [key], NUMBER_OVER_MASK
+    else:
+        arrays, at = normalize(whole, key, writing=True)
     result = op(whole, value, *arrays, **at)
     return squeeze_axes(result, axis=one_or_many(tuple(axes))) if axes else result
 

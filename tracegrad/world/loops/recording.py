@@ -222,7 +222,7 @@ class Loops(Unrolling):
             if appends:
                 self.lists.appends(x, given[0])
             return
-        if changes_by_name(x, name):
+        if changes_by_name(x, name, given):
             self.bars(f"{type(x).__name__}.{name} changes an object")
 
     def iterate(self, x: Any) -> Any:
@@ -500,7 +500,6 @@ class Loops(Unrolling):
             head.changes,
             sum(done.operation is not operator.setitem for done in world._log),
             len(world.effects),
-            len(trace.counts),
             *trace.generators.marks,
             trace.unseen,
             trace.exceptions,

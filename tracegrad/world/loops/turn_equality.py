@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Value, dims_of
-from codegen.sizes import Dim, slice_length, substitute, symbol
+from codegen.sizes import Dim, Size, slice_length, substitute, symbol
 from codegen.spelling import Slot, Subscript, Window
 from codegen.types import kind
 from tracegrad.ops.elementwise.ufuncs import (
@@ -160,6 +160,17 @@ def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
     return Slot(left.index(item.position)) if number is None else number
 
 
+_TOLD = frozenset({"count", "counts"})
+"""Attributes that have the lengths which masks tell."""
+
+
+def _with_lengths(x: Any, change: Callable[[Dim], Dim]) -> Any:
+    """An attribute with its lengths changed."""
+    if type(x) is tuple:
+        return tuple([_with_lengths(item, change) for item in x])
+    return change(x) if type(x) is Size else x
+
+
 class Same:
     """Whether two turns are one computation, and what stands for what."""
 
@@ -169,6 +180,7 @@ class Same:
         self.found: dict[Value, Value] = {}
         self.numbers: dict[Value, Any] = {}  # of the one turn that are numbers in the other
         self.stands: dict[Value, Value] = {}  # where the arms of one turn alone meet
+        self.told: dict[str, Dim] = {}  # lengths that masks of the one turn tell, in the other
         self.is_empty: Callable[[Cycle], bool] = lambda cycle: False  # in the other turn
 
     def knows(self, value: Value, number: Any) -> None:
@@ -264,11 +276,27 @@ class Same:
         if a.attributes == b.attributes:
             return True
         one, other = dict(a.attributes), dict(b.attributes)
-        mine: Any = one.pop("counts", ())
-        theirs: Any = other.pop("counts", ())
-        resolve, new = self.trace.sizes.resolve, self._lengths()
-        spans = [substitute(resolve(span), new) for span in mine]
-        return one == other and spans == [resolve(span) for span in theirs]
+        if one.keys() != other.keys():
+            return False
+        resolve = self.trace.sizes.resolve
+        for name in _TOLD.intersection(one):
+            mine, theirs = (x if type(x) is tuple else (x,) for x in (one[name], other[name]))
+            self._learn([*map(resolve, mine)], [*map(resolve, theirs)])
+        new = self._lengths()
+        return all(
+            one[name] == x
+            or _with_lengths(one[name], lambda d: substitute(resolve(d), new))
+            == _with_lengths(x, resolve)
+            for name, x in other.items()
+        )
+
+    def _learn(self, mine: Sequence[Dim], theirs: Sequence[Dim]) -> None:
+        """Notes which lengths masks tell that are one in two turns, as the masks are one."""
+        masks = self.trace.masks
+        for a, b in zip(mine, theirs, strict=True):
+            one, other = masks.get(str(a)), masks.get(str(b))
+            if one is not None and other is not None and self.found.get(one) is other:
+                self.told[str(a)] = b
 
     def _meet(self, a: Meet, b: Meet) -> bool:
         """Whether arms meet alike in two turns."""
@@ -367,8 +395,8 @@ class Same:
         return bool(dims == dims_of(sizes, b.type))
 
     def _lengths(self) -> dict[str, Dim]:
-        """What the numbers of the one turn are in the other, as lengths."""
+        """What the numbers of the one turn, and of what its masks have, are in the other."""
         sizes = self.trace.sizes
         names = {value: name for name, value in sizes.counters.items()}
         pairs = [(names[v], self.found.get(v)) for v in names]
-        return {name: symbol(names[w]) for name, w in pairs if w in names}
+        return {**self.told, **{name: symbol(names[w]) for name, w in pairs if w in names}}

@@ -24,7 +24,6 @@ MARKS = (
     "an iterator or a list is changed that the turn did not make",
     "an object from outside is changed",
     "something happens that each call does again",
-    "a draw or an effect is counted",
     "random numbers are drawn",
     "an array is changed behind NumPy's back",
     "a value is read in a way that no look stands for",
