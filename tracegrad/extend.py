@@ -26,6 +26,7 @@ from tracegrad.tensors.tensor import Tensor as Box
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
 from tracegrad.transforms.custom_rules import transposed
 from tracegrad.transforms.vector_space import VSpace, vspace
+from tracegrad.user_code.program_points import line_of_function
 from tracegrad.values import given_rules
 from tracegrad.values.pytree import map_tree
 from tracegrad.world.scipy_table import counterpart, is_of_scipy
@@ -96,8 +97,15 @@ class primitive(Ruled):
             return found
 
         written = None if makers is None else Written(self._forward_lines, _pulling(makers))
-        self._follows(Rule(forward, backward), users, written)
+        self._follows(
+            Rule(forward, backward, source=self._source(users, makers or {})), users, written
+        )
         self.has_vjp = True
+
+    def _source(self, users: Sequence[Any], makers: Mapping[int, Any]) -> Callable[[Any], Any]:
+        """The function whose line messages name: the rule of an argument, or the first rule."""
+        first = next(filter(callable, users), self._function)
+        return lambda which: makers.get(which) or first
 
     def _forward_lines(self, name: Any, args: list[str], kwargs: dict[str, str]) -> list[str]:
         named = ", ".join(f'"{key}": {text}' for key, text in kwargs.items())
@@ -121,16 +129,16 @@ class primitive(Ruled):
             ans = self._function(*args, **kwargs)
             return ans, (ans, args, kwargs)
 
-        def backward(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> Any:
+        def push(kept: Any, tangents: Any, asked: tuple[int, ...]) -> Any:
             ans, args, kwargs = kept
+            gs = [tangents[argnum] for argnum in asked]
+            return call(maker, (asked, gs, ans, args, kwargs), {})
 
-            def pushed(tangents: Any) -> Any:
-                gs = [tangents[argnum] for argnum in asked]
-                return call(maker, (asked, gs, ans, args, kwargs), {})
+        def backward(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> Any:
+            return transposed(self, made, kept, kept[1:], cotangent, asked, asked)
 
-            return transposed(self, pushed, args, kwargs, cotangent, asked)
-
-        self._follows(Rule(forward, backward), users)
+        made = Rule(forward, backward, push, self._source(users, {}))
+        self._follows(made, users)
 
 
 def _pulling(makers: Mapping[int, Any]) -> Callable[..., list[str]]:
@@ -237,13 +245,18 @@ def defjvp(fun: Any, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> Non
 
 def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
+    _given(fun, lambda f: f.pushes_by(_one_by_one(jvpmaker), (jvpmaker,)))
+
+
+def _one_by_one(jvpmaker: Callable[..., Any]) -> Callable[..., Any]:
+    """One rule for all arguments of a rule for each of them."""
 
     def maker(asked: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         pairs = zip(asked, gs, strict=True)
         tangents = [call(jvpmaker, (argnum, g, ans, args, kwargs), {}) for argnum, g in pairs]
         return functools.reduce(vspace(ans).add, tangents)
 
-    _given(fun, lambda f: f.pushes_by(maker, (jvpmaker,)))
+    return maker
 
 
 def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
@@ -257,7 +270,7 @@ def def_linear(fun: Any) -> None:
     def same(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         return call(_looked_into(fun), [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
 
-    defjvp_argnum(fun, same)
+    _given(fun, lambda f: f.pushes_by(_one_by_one(same), (_looked_into(fun),)))
 
 
 def _looked_into(fun: Any) -> Callable[..., Any]:
@@ -317,5 +330,6 @@ def _rule_for(fun: Any, rules: dict[int, Any], argnum: int, kind: str) -> Any:
     if argnum not in rules:
         raise NotDifferentiableError(
             f"{name_of(fun)}: no {kind} was given for argument {argnum}; None says that it is zero"
+            f"{line_of_function(_looked_into(fun))}"
         )
     return rules[argnum]

@@ -1017,6 +1017,30 @@ def rule_that_reads():
     return tg.grad(lambda x: tg.custom_vjp(lambda y: y * x)(x).sum())(X)
 
 
+@refused("where a rule for forward mode", GradientError, "not linear in the tangents")
+def constant_tangent():
+    doubled = tg.custom_jvp(lambda x: 2.0 * x)
+    doubled.defjvp(lambda primals, tangents: (2.0 * primals[0], np.ones(2)))
+    assert np.array_equal(tg.jvp(doubled, (X[:2],), (X[:2],))[1], np.ones(2))
+    tg.grad(lambda x: np.sum(doubled(x)))(X[:2])
+
+
+@refused("where a rule for reverse mode", GradientError, "not linear in the cotangent")
+def clipped_cotangent():
+    square = tg.custom_vjp(lambda x: x * x)
+    square.defvjp(lambda x: (x * x, x), lambda x, ct: (2.0 * x * np.clip(ct, -1.0, 1.0),))
+
+    assert np.array_equal(tg.jacrev(tg.grad(lambda x: np.sum(square(x))))(X), 2.0 * np.eye(len(X)))
+    tg.jvp(square, (X,), (X,))
+
+
+@refused("a tangent or a cotangent from a rule of yours", GradientError, "of shape (7,)")
+def cotangent_of_another_shape():
+    doubled = tg.custom_vjp(lambda x: 2.0 * x)
+    doubled.defvjp(lambda x: (2.0 * x, None), lambda kept, ct: (np.ones(7),))
+    tg.grad(lambda x: np.sum(doubled(x)))(X)
+
+
 @refused(
     "a result that is computed from a value which a rule",
     LostGradientError,

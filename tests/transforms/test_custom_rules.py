@@ -554,3 +554,207 @@ def test_another_rule_is_followed_by_compiled_calls():
         for gradient in gradients:
             for _ in range(2):
                 assert_close(gradient(x), np.full(2, slope), 0.0)
+
+
+# -- rules that are no derivatives -----------------------------------------------------------------
+
+
+def double(x):
+    return 2.0 * x
+
+
+ONE_TANGENT = {
+    "a constant": lambda p, t: (double(p[0]), np.ones(2)),
+    "a square": lambda p, t: (double(p[0]), t[0] * t[0]),
+    "an absolute value": lambda p, t: (double(p[0]), np.abs(t[0])),
+    "a half": lambda p, t: (double(p[0]), np.where(t[0] > 0.0, t[0], 0.0)),
+    "a limit": lambda p, t: (double(p[0]), np.clip(t[0], -5.0, 5.0)),
+    "an odd function": lambda p, t: (double(p[0]), np.tanh(t[0])),
+    "one more": lambda p, t: (double(p[0]), t[0] * 3.0 + 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_TANGENT)
+def test_tangents_that_are_not_linear_are_those_of_forward_mode_alone(either_way, name):
+    rule = ONE_TANGENT[name]
+    ruled_by = tg.custom_jvp(double)
+    ruled_by.defjvp(rule)
+    x, v = np.array([10.0, 20.0]), np.array([10.0, -20.0])
+    wanted = rule((x,), (v,))[1]
+    assert_close(tg.jvp(ruled_by, (x,), (v,)), (2.0 * x, wanted), 0.0)
+    assert_close(tg.linearize(ruled_by, x)[1](v), wanted, 0.0)
+    columns = [rule((x,), (unit,))[1] for unit in np.eye(2)]
+    assert_close(tg.jacfwd(ruled_by)(x), np.stack(columns, axis=1), 0.0)
+    for reverse in (tg.grad(lambda x: np.sum(ruled_by(x))), tg.jacrev(ruled_by)):
+        with pytest.raises(tg.errors.GradientError, match="not linear in the tangents") as told:
+            reverse(x)
+        assert "test_custom_rules.py" in str(told.value)
+        assert "\n  at " in str(told.value)
+
+
+def test_a_primitive_that_is_not_linear_as_it_says(either_way):
+    sine = primitive(lambda x: np.sin(x))
+    for give in (lambda: def_linear(sine), lambda: defjvp(sine, "same")):
+        give()
+        assert_close(tg.jvp(sine, (X,), (Y,))[1], np.sin(Y), 0.0)
+        with pytest.raises(tg.errors.GradientError, match="not linear") as told:
+            tg.grad(lambda x: np.sum(sine(x)))(X)
+        assert "sine = primitive(" in str(told.value)
+
+
+def test_a_tangent_of_zeros_is_one(either_way):
+    flat = tg.custom_jvp(np.floor)
+    flat.defjvp(lambda p, t: (np.floor(p[0]), np.zeros_like(p[0])))
+    assert_close(tg.jvp(flat, (X,), (Y,))[1], np.zeros(2), 0.0)
+    assert_close(tg.grad(lambda x: np.sum(flat(x)))(X), np.zeros(2), 0.0)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e150, 1e300])
+def test_linear_rules_of_any_size_are_linear(either_way, scale):
+    small = tg.custom_jvp(lambda x: scale * np.cumsum(x))
+    small.defjvp(lambda p, t: (scale * np.cumsum(p[0]), scale * (np.cumsum(t[0]))))
+    with np.errstate(over="ignore"):
+        assert_close(tg.grad(lambda x: np.sum(small(x)))(X), scale * np.array([2.0, 1.0]), 1e-15)
+
+
+def test_linear_rules_with_an_infinite_slope(either_way):
+    root = tg.custom_jvp(np.sqrt)
+    root.defjvp(lambda p, t: (np.sqrt(p[0]), t[0] / (2.0 * np.sqrt(p[0]))))
+    with np.errstate(divide="ignore"):
+        found = tg.grad(lambda x: np.sum(root(x)))(np.array([0.0, 4.0]))
+    assert_close(found, np.array([np.inf, 0.25]), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (lambda p, t: (2.0 * p[0], np.ones(5)), r"a tangent of shape \(5,\): the value has shape"),
+        (lambda p, t: (2.0 * p[0], 1.0), r"a tangent of shape \(\): the value has shape \(2,\)"),
+        (lambda p, t: (2.0 * p[0], t[0] * 2j), "a tangent that is complex: the value has"),
+        (lambda p, t: (2.0 * p[0], "no"), "a tangent that is 'no' of type str"),
+        (lambda p, t: (2.0 * p[0], None), "a tangent that is None: the value of f is an array"),
+        (lambda p, t: (2.0 * p[0], [t[0], t[0]]), "that is a list of 2 arrays: the value of f is"),
+        (
+            lambda p, t: np.ones(2),
+            r"rule of f does not return a pair: it returns the value .*y_dot",
+        ),
+        (lambda p, t: (2.0 * p[0], t[0], None), "rule of f does not return a pair"),
+    ],
+)
+def test_tangents_are_held_against_the_value(either_way, rule, said):
+    @tg.custom_jvp
+    def f(x):
+        return 2.0 * x
+
+    f.defjvp(rule)
+    for derivative in (
+        lambda: tg.jvp(f, (X,), (X,)),
+        lambda: tg.grad(lambda x: np.sum(f(x)))(X),
+        lambda: tg.hessian(lambda x: np.sum(f(x)))(X),
+    ):
+        with pytest.raises(tg.errors.GradientError, match=said) as told:
+            derivative()
+        assert f"test_custom_rules.py:{rule.__code__.co_firstlineno}" in str(told.value)
+
+
+NO_PULL = {
+    "a constant": lambda ct: np.ones(2),
+    "one more": lambda ct: ct + 1.0,
+    "a square": lambda ct: ct * ct,
+    "a limit": lambda ct: np.clip(ct, -1.0, 1.0),
+}
+
+
+def by_custom_vjp(pull):
+    f = tg.custom_vjp(double)
+    f.defvjp(lambda x: (double(x), None), lambda kept, ct: (pull(ct),))
+    return f
+
+
+def by_defvjp(pull):
+    f = primitive(double)
+    defvjp(f, lambda ans, x: lambda g: pull(g))
+    return f
+
+
+def by_function(pull):
+    class Double(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2.0 * x
+
+        @staticmethod
+        def backward(ctx, ct):
+            return pull(ct)
+
+    return Double.apply
+
+
+@pytest.mark.parametrize("name", NO_PULL)
+@pytest.mark.parametrize("make", [by_custom_vjp, by_defvjp, by_function])
+def test_cotangents_that_are_not_linear_are_those_of_reverse_mode_alone(either_way, name, make):
+    pull = NO_PULL[name]
+    f = make(pull)
+    assert_close(tg.grad(lambda x: np.sum(f(x)))(X), pull(np.ones(2)), 0.0)
+    for forward in (lambda: tg.jvp(f, (X,), (X,)), lambda: tg.jacfwd(f)(X)):
+        with pytest.raises(tg.errors.GradientError, match="not linear in the cotangent") as told:
+            forward()
+        assert "\n  at " in str(told.value) and "test_custom_rules.py" in str(told.value)
+
+
+@pytest.mark.parametrize("make", [by_custom_vjp, by_defvjp])
+@pytest.mark.parametrize(
+    ("pull", "said"),
+    [
+        (lambda ct: ct * 2j, "that is complex for argument 0, which has dtype float64: its real"),
+        (lambda ct: "no", "a cotangent that is 'no' of type str for argument 0"),
+        (lambda ct: [ct, ct, ct, ct], "a list of 4 arrays for argument 0, which is an array"),
+        (lambda ct: np.array(["a", "b"]), "of dtype <U1 for argument 0"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_cotangents_are_held_against_the_argument(either_way, make, pull, said):
+    f = make(pull)
+    with pytest.raises(tg.errors.GradientError, match=said) as told:
+        tg.grad(lambda x: np.sum(f(x)))(X)
+    assert "\n  at " in str(told.value) and "test_custom_rules.py" in str(told.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_function_of_torch_gives_the_real_part(either_way):
+    f = by_function(lambda ct: ct * (3.0 + 2.0j))
+    assert_close(tg.grad(lambda x: np.sum(f(x)))(X), np.full(2, 3.0), 0.0)
+    assert_close(tg.jvp(f, (X,), (Y,))[1], 3.0 * Y, 0.0)
+
+
+def test_a_forward_rule_with_another_value_than_the_function_is_blamed(either_way):
+    f = tg.custom_vjp(double)
+    f.defvjp(lambda x: (np.ones(5), None), lambda kept, ct: (ct,))
+    said = (
+        r"cotangent of shape \(5,\) for argument 0, which has shape \(2,\)\. Its forward rule "
+        r"returns a value of shape \(5,\), and the function itself one of shape \(2,\)"
+    )
+    with pytest.raises(tg.errors.GradientError, match=said):
+        tg.grad(lambda x: np.sum(f(x)))(X)
+
+
+def test_messages_name_the_line_of_the_rule():
+    def told(error, f, x=X):
+        with pytest.raises(error) as raised:
+            tg.grad(lambda x: np.sum(f(x)))(x)
+        return str(raised.value).partition("\n  at ")[2]
+
+    f = tg.custom_vjp(product)
+    assert told(TypeError, lambda x: f(x, Y)).endswith("def product(x, y):")
+    f.defvjp(lambda x, y: x, None)  # a forward
+    assert told(RuntimeError, lambda x: f(x, Y)).endswith("# a forward")
+    f.defvjp(ruled_forward, lambda kept, ct: (ct,))  # a backward
+    assert told(RuntimeError, lambda x: f(x, Y)).endswith("# a backward")
+    f = primitive(product)
+    assert told(TypeError, lambda x: f(x, Y)).endswith("def product(x, y):")
+    defvjp(
+        f,
+        lambda ans, x, y: lambda g: g,
+        lambda ans, x, y: lambda g: np.ones(5),  # of the second
+    )
+    assert told(RuntimeError, lambda y: f(X, y)).endswith("# of the second")

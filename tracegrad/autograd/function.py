@@ -32,6 +32,7 @@ from tracegrad.tape.functions_apart import apart
 from tracegrad.tape.tape import SMALL, Node, Shape, record
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.closures import storing, tell
+from tracegrad.user_code.program_points import line_of_function
 
 
 class Function:
@@ -73,6 +74,7 @@ class Function:
     _op: PythonOp
     _sets_context: bool
     _halves: tuple[Callable[..., Any], ...]  # the user's, which may read Tensors around them
+    _push: Callable[..., Any] | None = None  # a rule for forward mode, see `function_tangents`
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -97,6 +99,11 @@ class Function:
         raise NotImplementedError(
             "an autograd.Function needs a static method backward(ctx, *grads) to have a gradient"
         )
+
+    @classmethod
+    def _line(cls) -> str:
+        """The line of the rule, as the last one of a message."""
+        return line_of_function(cls.backward)
 
     @classmethod
     def apply(cls, *args: Any, **keywords: Any) -> Any:

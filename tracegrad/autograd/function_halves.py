@@ -18,6 +18,7 @@ from tracegrad.autograd.context import (
 from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.python_call import boxed
 from tracegrad.errors import ArgumentError, BackwardError, GradientError
+from tracegrad.ops.elementwise.ufuncs import real
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF, Node, Output, Shape
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -114,6 +115,8 @@ def _fitting(name: str, i: int, grad: Any, argument: Shape) -> Tensor | None:
             "None"
         )
     if tensor is not None:
+        if np.dtype(argument.dtype).kind != "c" and tensor.dtype.kind == "c":  # as in PyTorch
+            tensor = real(tensor)
         shape, wanted = np.shape(tensor._array), tuple(argument.shape)
         if not sums_to(shape, wanted):
             raise BackwardError(

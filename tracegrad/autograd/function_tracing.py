@@ -29,6 +29,7 @@ from tracegrad.autograd.function_halves import (
     run_forward,
     with_history,
 )
+from tracegrad.autograd.function_tangents import Pushed, Transposed
 from tracegrad.autograd.python_call import array_of, boxed, copied, one_or_all, pulled, quietly
 from tracegrad.differentiation.reverse_mode import unbroadcast
 from tracegrad.errors import GradientError
@@ -81,20 +82,53 @@ class Forward:
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """The second half, as another call."""
         cts = {k: ct[self.result(k)] for k in self.carrying if ct[self.result(k)] is not None}
-        needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is Here]
-        wanted = tuple(i for i, x in enumerate(operands) if needs[i] and is_inexact(dtype_of(x)))
+        wanted = self._wanted(operands)
         contributions: list[Any] = [None] * len(operands)
         if not cts or not wanted:
             return tuple(contributions)
-        held = [operands[i] if kind == "input" else y[self.result(i)] for kind, i in self.places]
-        types = tuple(type_of(operands[i]) for i in wanted)
-        name = f"{self.cls.__name__}_backward"
-        back = Foreign(name, Backward(name, self, tuple(cts), wanted, types))
-        results = call_python(y[-1], *held, *cts.values(), function=back)
+        back = self._back(tuple(cts), wanted, operands)
+        held = self._held(y, operands)
+        results = call_python(y[-1], *held, *cts.values(), function=Foreign(back.name, back))
         several = results if isinstance(results, tuple) else (results,)
         for i, result in zip(wanted, several, strict=True):
             contributions[i] = result
         return tuple(contributions)
+
+    def jvp(self, tangents: Sequence[Any], y: Any, *operands: Any) -> tuple[Any, ...]:
+        """The tangents of the results, as another call."""
+        moving = tuple(i for i in self._wanted(operands) if tangents[i] is not None)
+        found: list[Any] = [None] * len(y)
+        if not moving or not self.carrying:
+            return tuple(found)
+        places = tuple(self.result(k) for k in self.carrying)
+        types = tuple(type_of(y[place]) for place in places)
+        name, held = f"{self.cls.__name__}_jvp", self._held(y, operands)
+        if self.cls._push is None:
+            back = self._back(self.carrying, moving, operands)
+            push: Any = Transposed(name, self.cls, back, 1 + len(held), types)
+        else:
+            push = Pushed(name, self.cls, None, self.places, moving, self.carrying, types)
+        dots = [tangents[i] for i in moving]
+        results = call_python(y[-1], *held, *dots, function=Foreign(name, push))
+        several = results if isinstance(results, tuple) else (results,)
+        for place, result in zip(places, several, strict=True):
+            found[place] = result
+        return tuple(found)
+
+    def _wanted(self, operands: Sequence[Any]) -> tuple[int, ...]:
+        """The operands that can have a gradient."""
+        needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is Here]
+        return tuple(i for i, x in enumerate(operands) if needs[i] and is_inexact(dtype_of(x)))
+
+    def _held(self, y: Any, operands: Sequence[Any]) -> list[Any]:
+        """The values that the context holds."""
+        return [operands[i] if kind == "input" else y[self.result(i)] for kind, i in self.places]
+
+    def _back(
+        self, given: tuple[int, ...], wanted: tuple[int, ...], operands: Sequence[Any]
+    ) -> Backward:
+        types = tuple(type_of(operands[i]) for i in wanted)
+        return Backward(f"{self.cls.__name__}_backward", self, given, wanted, types)
 
     def result(self, k: int) -> int:
         """Which result of the call the k-th output is."""

@@ -112,7 +112,7 @@ class Pullback:
             if pairs:
                 outputs, cts = zip(*pairs, strict=True)
                 if STATE.machine is not None and not create_graph:
-                    self._refuse_hidden(outputs, inputs)
+                    refuse_hidden(self.name.removesuffix("_vjp"), outputs, inputs)
                 found = engine.gradients(outputs, cts, inputs, create_graph)
         finally:
             STATE.update(**before)
@@ -123,18 +123,19 @@ class Pullback:
             gradients.append(value if isinstance(value, Tensor) else wrap(value))
         return tuple(gradients)
 
-    def _refuse_hidden(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-        """Raises where a transform runs a rule that reads something else with a history."""
-        leaves = engine.leaves_of(engine.gather(outputs), outputs)
-        if any(all(leaf is not x for x in inputs) for leaf in leaves):
-            raise lost_by(self.name.removesuffix("_vjp"))
-
     def __call__(self, *arrays: Any) -> Any:
         results = quietly(self.name, self.tensors, *map(boxed, arrays))
         return one_or_all([array_of(r, r.dtype) for r in results])
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         return pulled(self, ct, operands)
+
+
+def refuse_hidden(name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Raises where a transform runs a rule that reads something else with a history."""
+    leaves = engine.leaves_of(engine.gather(outputs), outputs)
+    if any(all(leaf is not x for x in inputs) for leaf in leaves):
+        raise lost_by(name)
 
 
 def _differentiable(tensor: Tensor) -> Tensor:

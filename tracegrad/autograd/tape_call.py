@@ -15,6 +15,8 @@ import numpy as np
 from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType, is_inexact
+from tracegrad.autograd.context import places_of
+from tracegrad.autograd.function_tangents import Pushed, Transposed
 from tracegrad.autograd.python_call import array_of, one_or_all, pulled, quietly
 from tracegrad.differentiation.reverse_mode import unbroadcast
 from tracegrad.ops.python_calls import call_python
@@ -57,6 +59,38 @@ class OfTape:
         )
         for i, x in zip(wanted, made if isinstance(made, tuple) else (made,), strict=True):
             found[i] = x
+        return tuple(found)
+
+    def jvp(self, tangents: Sequence[Any], y: Any, *operands: Any) -> Any:
+        """The tangents of the results as another call, of an application of a `Function`."""
+        applied = self.node.attributes["function"]
+        if not hasattr(applied, "ctx"):  # of a program, whose rule is no user's
+            return NotImplemented
+        cls, ctx = applied.cls, applied.ctx
+        results = y if isinstance(y, tuple) else (y,)
+        carrying = [k for k, x in enumerate(ctx._outputs) if x is not None]
+        carrying = [k for k in carrying if is_inexact(type_of(results[ctx._result(k)]).dtype)]
+        places = [ctx._result(k) for k in carrying]
+        types = tuple([type_of(results[place]) for place in places])
+        moving = tuple([i for i, t in enumerate(tangents) if t is not None])
+        name = f"{cls.__name__}_jvp"
+        if cls._push is None:
+            values, every = (*operands, *results), _arrays(self.node)
+            held = tuple([i for i, x in enumerate(every) if type(x) is not Shape])
+            inputs = tuple([type_of(operands[i]) for i in moving])
+            back = _Back(f"{self.name}_backward", self.node, held, tuple(places), moving, inputs)
+            push: Any = Transposed(name, cls, back, len(held), types)
+            shown = [values[i] for i in held]
+        else:
+            kept = places_of(ctx)
+            push = Pushed(name, cls, ctx, kept, moving, tuple(carrying), types)
+            shown = [
+                operands[i] if kind == "input" else results[ctx._result(i)] for kind, i in kept
+            ]
+        made = call_python(*shown, *[tangents[i] for i in moving], function=Foreign(name, push))
+        found: list[Any] = [None] * len(results)
+        for place, x in zip(places, made if isinstance(made, tuple) else (made,), strict=True):
+            found[place] = x
         return tuple(found)
 
 

@@ -41,6 +41,7 @@ from tracegrad.values.dispatch import (
     type_of,
 )
 from tracegrad.values.pytree import flatten
+from tracegrad.values.structure_words import in_words
 
 
 def tangent_like(tangent: Any, x: Tensor) -> Tensor:
@@ -70,7 +71,7 @@ def require_vectors(vectors: Any, of: Any) -> None:
     """
     (several, given), (leaves, spec) = flatten(vectors), flatten(of)
     if given != spec:
-        raise ShapeError(f"vectors in the structure of {given}, not of {spec}")
+        raise ShapeError(f"the vectors are {in_words(given)}, not {in_words(spec)}")
     same: Callable[[Any, Any], bool] = eq if STATE.trace is None else STATE.trace.sizes.same
     count = shape_of(several[0])[0]
     for vector, leaf in zip(several, leaves, strict=True):

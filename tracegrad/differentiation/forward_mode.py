@@ -286,7 +286,8 @@ class _Writer:
         if op.jvp is not None:
             y: Any = results[0] if len(results) == 1 else tuple(results)
             made = op.jvp(tangents, y, *operands, **dict(call.attributes))
-            return made if isinstance(made, tuple) else (made,)
+            if made is not NotImplemented:
+                return made if isinstance(made, tuple) else (made,)
         if op.linear == "together":
             pairs = zip(tangents, operands, strict=True)
             dots = [zeros_of(x) if dot is None else dot for dot, x in pairs]

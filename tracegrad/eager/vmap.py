@@ -35,6 +35,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import Place
 from tracegrad.values.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, unflatten
+from tracegrad.values.structure_words import in_words
 
 FOR_ALL_AT_ONCE = (
     "because tg.vmap goes through it for all examples at once. Call tg.vmap itself, not within "
@@ -365,7 +366,8 @@ def one_by_one(call: Function, values: Sequence[Any], of: Mapping) -> Any:
         found, spec = flatten(call(example))
         if structure is not None and spec != structure:
             raise ArgumentError(
-                f"vmap of {name}: it returns {spec} for one example and {structure} for another"
+                f"vmap of {name}: it returns {in_words(spec)} for one example and "
+                f"{in_words(structure)} for another"
             )
         structure = spec
         results.append(found)

@@ -21,6 +21,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
+from tracegrad.values.structure_words import in_words
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 """Of differences; those of a half and a quarter leave an error of a step's sixth power. The smaller
@@ -126,7 +127,7 @@ def compared(
     leaves, spec = flatten(found)
     wanted, wanted_spec = flatten(expected)
     if spec != wanted_spec:
-        return Check(what, False, f"the structure is {spec}, not {wanted_spec}")
+        return Check(what, False, f"it is {in_words(spec)}, not {in_words(wanted_spec)}")
     if not any(isinstance(leaf, np.ndarray | np.generic | float | complex) for leaf in wanted):
         same = leaves == wanted
         return Check(what, same, "equal" if same else f"{found!r}, not {expected!r}")

@@ -7,6 +7,7 @@ calls it by name. What is called knows its own result types and derivative::
     function.call(*arrays)                   what the program runs
     function.call.infer(sizes, *types)       the type rule
     function.call.vjp(ct, y, *operands)      the derivative rule
+    function.call.jvp(tangents, y, *operands)    in forward mode, of those that have it
 """
 
 from __future__ import annotations
@@ -57,6 +58,12 @@ def _vjp(ct: Any, y: Any, *operands: Any, function: Any) -> tuple[Any, ...]:
     return given
 
 
+def _jvp(tangents: Any, y: Any, *operands: Any, function: Any) -> Any:
+    """What the call says of forward mode; `NotImplemented` where its VJP is to be transposed."""
+    push = getattr(function.call, "jvp", None)
+    return NotImplemented if push is None else push(tangents, y, *operands)
+
+
 called_on_each = Provided("the batching rule of calls of the user's Python")
 
 
@@ -70,6 +77,7 @@ def python_op(name: str, node_name: str | None = None) -> PythonOp:
         attributes={"function": ...},
         traits=frozenset({Trait.EFFECT, Trait.LOOSE}),
         vjp=_vjp,
+        jvp=_jvp,
         batch=lambda batch: called_on_each.call(batch),
         opaque=True,
         node_name=node_name,

@@ -16,6 +16,7 @@ from tracegrad.optim.update_rules import RULES, Rule, check
 from tracegrad.tensors.devices import zeros_beside
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import TreeSpec, flatten, map_tree, unflatten
+from tracegrad.values.structure_words import in_words
 
 Rate = float | Callable[[Any], Any]
 """A learning rate, or a function from the number of updates made so far to one."""
@@ -83,7 +84,10 @@ def _zeros(p: Any) -> Any:
 def _leaves_like(spec: TreeSpec, tree: Any) -> list[Any]:
     leaves, found = flatten(tree)
     if found != spec:
-        raise ArgumentError(f"update: the parameters are {spec}, their gradients or state {found}")
+        raise ArgumentError(
+            f"update: the parameters are {in_words(spec)}, their gradients or state "
+            f"{in_words(found)}"
+        )
     return leaves
 
 

@@ -8,7 +8,8 @@ of the rule itself is asked for, the rule runs on Tensors, as any other function
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,10 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.transforms.vjp import vjp_on_tape
 from tracegrad.user_code.closures import refuse_hidden, storing, tell
+from tracegrad.user_code.program_points import line_of_function
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import (
+    LEAF,
     Path,
     TreeSpec,
     flatten,
@@ -34,6 +37,7 @@ from tracegrad.values.pytree import (
     path_text,
     unflatten,
 )
+from tracegrad.values.structure_words import in_words
 from tracegrad.world.code_origin import is_interpreted
 from tracegrad.world.untraced_world import interpreted
 
@@ -44,11 +48,22 @@ class Rule:
 
     ``forward(*args, **kwargs)`` gives the value and what the backward needs of it;
     ``backward(that, cotangent, asked)`` gives one cotangent a positional argument, None for none;
-    `asked` are the positions of the arguments that need one.
+    `asked` are the positions of the arguments that need one. ``push(that, tangents, asked)`` gives
+    the tangent of the value, with one tangent a positional argument, where the user's rule is for
+    forward mode: the backward is its transpose, then.
+
+    `source` gives the user's function whose line messages name: of the forward, of the rule of an
+    argument, or of all of them for None.
     """
 
     forward: Callable[..., tuple[Any, Any]]
     backward: Callable[[Any, Any, tuple[int, ...]], Sequence[Any]]
+    push: Callable[[Any, tuple[Any, ...], tuple[int, ...]], Any] | None = None
+    source: Callable[[int | str | None], Any] = lambda which: None
+
+    def line(self, which: int | str | None = None) -> str:
+        """The line of a rule, as the last one of a message."""
+        return line_of_function(self.source(which))
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ class Ruled:
         self.__name__ = name_of(function)
         self._function = function
         self._defaults = getattr(function, "__defaults__", None)  # rules get them as any argument
-        self._follows(Rule(self._without, self._refuse), ())
+        self._follows(Rule(self._without, self._refuse, source=lambda which: function), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
@@ -96,7 +111,7 @@ class Ruled:
             refuse_hidden(self._users, STATE.trace, self.__name__)
         elif STATE.rewritten:
             tell(self._users, self.__name__)
-        call = _Call(self.__name__, spec)
+        call = _Call(self, spec)
         boxed = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in leaves]
         with storing(self, self._users, boxed):
             results = self._applied._applied(call, *boxed)
@@ -107,7 +122,9 @@ class Ruled:
         return self._function(*args, **kwargs), None
 
     def _refuse(self, kept: None, cotangent: Any, asked: tuple[int, ...]) -> Any:
-        raise NotDifferentiableError(f"{self.__name__} has no derivative: {self.missing}")
+        raise NotDifferentiableError(
+            f"{self.__name__} has no derivative: {self.missing}{line_of_function(self._function)}"
+        )
 
     _by_position = True  # arguments that are given by name have derivatives too
     _users: tuple[Any, ...] = ()  # functions of the user's that run
@@ -147,18 +164,19 @@ class _Call:
     count: int  # of the value's leaves
     fresh: tuple[Path, ...]  # the arrays that the forward made for the backward
 
-    def __init__(self, name: str, spec: TreeSpec) -> None:
-        self.name = name
+    def __init__(self, ruled: Ruled, spec: TreeSpec) -> None:
+        self.name = ruled.__name__
+        self.function = ruled._function
         self.spec = spec
 
 
-def _pair(returned: Any, name: str) -> Sequence[Any]:
+def _pair(returned: Any, name: str, rule: Rule) -> Sequence[Any]:
     """What a forward returned, which is a value and what the backward needs."""
     if isinstance(returned, tuple | list) and len(returned) == 2:
         return returned
     raise GradientError(
         f"the forward rule of {name} does not return a pair: it returns the value of the function "
-        "and what the backward rule needs (return y, x; or y, None)"
+        f"and what the backward rule needs (return y, x; or y, None){rule.line('forward')}"
     )
 
 
@@ -171,7 +189,7 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
 
     def forward(ctx: FunctionCtx, call: _Call, *leaves: Any) -> tuple[Any, ...]:
         args, kwargs = unflatten(call.spec, map(_plain, leaves))
-        value, needed = _pair(_natively(rule.forward, *args, **kwargs), name)
+        value, needed = _pair(natively(rule.forward, *args, **kwargs), name, rule)
         values, call.value = flatten(value)
         call.count = len(values)
         kept, needed_spec = flatten(needed)
@@ -219,7 +237,7 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
             needs = ctx.needs_input_grad[1:]
             cotangent = unflatten(call.value, cts)
             returned = run(rule.backward, unflatten(spec, kept), cotangent, _asked(call, needs))
-            found = _by_leaf(call, returned, needs, ctx._inputs[1:])
+            found = _by_leaf(call, returned, needs, ctx, rule)
         fresh = grads[call.count :]
         if any(g is not None for g in fresh):
             inputs = list(tensors)
@@ -229,9 +247,29 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
         pairs = zip(flags, found, strict=True)
         return (None, *(_conjugate(x) if t and x is not None else None for t, x in pairs))
 
+    def push(ctx: Any, dots: Mapping[int, Any]) -> list[Any]:
+        """The tangents of the outputs, of those of Tensor arguments by their place."""
+        call, (spec, statics) = ctx.call, ctx.needed
+        count = len(ctx.leaves)
+        tensors = iter(ctx.saved_tensors)
+        kept = [next(tensors) if t else x for t, x in zip(ctx.is_tensor[count:], statics)]
+        places = [i for i in range(count) if ctx.is_tensor[i]]
+        moving = {places[i]: dot for i, dot in dots.items()}
+        shapes = ctx._inputs[1:]
+        leaves = [moving[i] if i in moving else zeros_like(shapes[i]) for i in range(count)]
+        tangents, _ = unflatten(call.spec, leaves)
+        run = _recorded if STATE.grad_enabled else _on_arrays
+        asked = _asked(call, [i in moving for i in range(count)])
+        pushed: Any = rule.push
+        given = run(pushed, unflatten(spec, kept), tangents, asked)
+        found = like_value(given, call.value, ctx._outputs[: call.count], name, rule.line())
+        return [_boxed(x) for x in found]
+
     members = {
         "forward": staticmethod(forward),
         "backward": staticmethod(backward),
+        "_push": None if rule.push is None else staticmethod(push),
+        "_line": staticmethod(rule.line),
         "_halves": (),  # those of the user's are looked at by `Ruled`
     }
     return type(name, (Function,), members)
@@ -258,7 +296,53 @@ def _boxed(x: Any, always: bool = True) -> Any:
     return x
 
 
-def _natively(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def zeros_like(x: Any) -> Any:
+    """The tangent of an argument that has none: an array of its shape, 0.0 of what is no array."""
+    if x is None or np.dtype(x.dtype).kind not in FLOATING:
+        return 0.0
+    return np.zeros(x.shape, x.dtype)[()]
+
+
+def like_value(
+    given: Any, spec: TreeSpec, shapes: Sequence[Any], name: str, line: str, what: str = "tangent"
+) -> list[Any]:
+    """The leaves of what a rule for forward mode gave; raises where they are not like the value's.
+
+    `spec` and `shapes` are those of the value; of leaves that are no arrays the shape is None.
+    """
+    leaves, given_spec = flatten(given)
+    if given_spec != spec:
+        raise GradientError(
+            f"the rule of {name} gave a {what} that is {in_words(given_spec)}: the value of {name} "
+            f"is {in_words(spec)}, and its {what} has the same structure{line}"
+        )
+    for leaf, path, wanted in zip(leaves, leaf_paths(spec), shapes, strict=True):
+        if wanted is None or np.dtype(wanted.dtype).kind not in FLOATING:
+            continue
+        place = path_text("", path) and f" for {path_text('value', path)}"
+        wrong = _differs(leaf, wanted.dtype)
+        shape = () if wrong else np.shape(_plain(leaf))
+        if wrong or shape != tuple(wanted.shape):
+            raise GradientError(
+                f"the rule of {name} gave a {what} {wrong or f'of shape {shape}'}{place}: the "
+                f"value has shape {tuple(wanted.shape)} and dtype {np.dtype(wanted.dtype)}, and "
+                f"its {what} has the same{line}"
+            )
+    return leaves
+
+
+def _differs(leaf: Any, dtype: Any) -> str:
+    """What a rule gave instead of numbers that fit a dtype, in words; empty where they do."""
+    found = getattr(_plain(leaf), "dtype", None)
+    if found is None and not isinstance(leaf, int | float | complex):
+        return f"that is {leaf!r} of type {type(leaf).__name__}"
+    kind = np.asarray(leaf).dtype.kind if found is None else np.dtype(found).kind
+    if kind not in (*FLOATING, *"biu"):
+        return f"of dtype {found}"
+    return "that is complex" if kind == "c" and np.dtype(dtype).kind != "c" else ""
+
+
+def natively(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Runs a user's function on arrays, as if it had been called from outside."""
     before = STATE.update(trace=None, machine=None, watch=None, standing=False)
     try:
@@ -268,7 +352,7 @@ def _natively(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _on_arrays(backward: Callable[..., Any], *args: Any) -> Any:
-    return _natively(backward, *map_tree(_plain, args))
+    return natively(backward, *map_tree(_plain, args))
 
 
 def _recorded(backward: Callable[..., Any], *args: Any) -> Any:
@@ -292,18 +376,16 @@ def _asked(call: _Call, needs: Sequence[bool]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool], shapes: Sequence[Any]) -> list[Any]:
-    """One cotangent a leaf of the arguments, from what the user's rule gave.
-
-    `shapes` are those of leaves that are arrays, None for others.
-    """
+def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool], ctx: Any, rule: Rule) -> list[Any]:
+    """One cotangent a leaf of the arguments, from what the user's rule gave."""
+    shapes = ctx._inputs[1:]  # of leaves that are arrays, None for others
     positional, named = call.spec.children
     cts = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(cts) != len(positional.children):
         raise GradientError(
             f"the rule for the derivative of {call.name} gave {_several(len(cts), 'cotangent')} "
             f"for {_several(len(positional.children), 'argument')}: it gives one each, None for "
-            "none"
+            f"none{rule.line()}"
         )
     found: list[Any] = []
     for i, (ct, spec) in enumerate(zip(cts, positional.children, strict=True)):
@@ -314,25 +396,64 @@ def _by_leaf(call: _Call, returned: Any, needs: Sequence[bool], shapes: Sequence
         leaves, given = flatten(ct)
         if len(leaves) != count or (count > 1 and given != spec):
             raise GradientError(
-                f"the rule for the derivative of {call.name} gave {given} for argument {i}, which "
-                f"is {spec}"
+                f"the rule for the derivative of {call.name} gave {in_words(given)} for "
+                f"argument {i}, which is {in_words(spec)}{rule.line(i)}"
             )
         for leaf, path in zip(leaves, leaf_paths(spec), strict=True):
             wanted, place = shapes[len(found)], path_text("", path)
-            given_shape = np.shape(_plain(leaf))
-            if wanted is not None and not sums_to(given_shape, tuple(wanted.shape)):
-                raise GradientError(
-                    f"the rule for the derivative of {call.name} gave a cotangent of shape "
-                    f"{given_shape} for argument {i}{place}, which has shape {tuple(wanted.shape)}"
-                )
+            if wanted is not None:
+                _require_cotangent(leaf, wanted, f"argument {i}{place}", call, ctx, rule.line(i))
             found.append(leaf)
     rest = len(leaf_paths(named))
     if any(needs[len(found) :]):
         raise GradientError(
             f"{call.name}: an argument given by name needs a gradient, for which there is no rule; "
-            "pass it by position"
+            f"pass it by position{rule.line()}"
         )
     return [*found, *[None] * rest]
+
+
+def _require_cotangent(
+    leaf: Any, wanted: Any, argument: str, call: _Call, ctx: Any, line: str
+) -> None:
+    """Raises where what a rule gave is no cotangent of an argument."""
+    wrong = _differs(leaf, wanted.dtype)
+    shape = () if wrong else np.shape(_plain(leaf))
+    if not wrong and sums_to(shape, tuple(wanted.shape)):
+        return
+    told = f"a cotangent of shape {shape} for {argument}, which has shape {tuple(wanted.shape)}"
+    if wrong:
+        told = f"a cotangent {wrong} for {argument}, which has dtype {np.dtype(wanted.dtype)}"
+    if wrong == "that is complex":
+        told += ": its real part may be meant, np.real(...)"
+    raise GradientError(
+        f"the rule for the derivative of {call.name} gave {told}{_of_forward(call, ctx)}{line}"
+    )
+
+
+def _of_forward(call: _Call, ctx: Any) -> str:
+    """That the value of the forward rule has other shapes than that of the function, if it has.
+
+    That is why the cotangent has, then. The function tells on numbers of its own.
+    """
+    inputs = [None if x is None else np.ones(x.shape, x.dtype)[()] for x in ctx._inputs[1:]]
+    leaves = [x if own is None else own for x, own in zip(ctx.leaves, inputs, strict=True)]
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            args, kwargs = unflatten(call.spec, leaves)
+            expected, spec = flatten(natively(call.function, *args, **kwargs))
+    except Exception:  # it takes no such numbers
+        return ""
+    given = [() if x is None else tuple(x.shape) for x in ctx._outputs[: call.count]]
+    if spec == call.value and given == list(map(np.shape, expected)):
+        return ""
+    wanted = f"of shape {np.shape(expected[0])}" if spec == LEAF else in_words(spec)
+    got = f"of shape {given[0]}" if call.value == LEAF else in_words(call.value)
+    return (
+        f". Its forward rule returns a value {got}, and the function itself one {wanted}: the "
+        "cotangent is like the value of the forward rule, which is to be that of the function"
+    )
 
 
 def _through_needed(
@@ -358,7 +479,7 @@ def _through_needed(
         if len(fresh) != len(cts):
             raise GradientError(
                 f"the forward of {call.name} keeps other arrays for its backward where it is "
-                "differentiated itself: keep the same ones on every path"
+                f"differentiated itself: keep the same ones on every path{rule.line('forward')}"
             )
         return [x for x, ct in zip(fresh, cts, strict=True) if ct is not None]
 

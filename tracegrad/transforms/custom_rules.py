@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.autograd.linear_rules import FAR, is_linear, probe
+from tracegrad.errors import GradientError
 from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
+from tracegrad.transforms.custom_rule_functions import (
+    Rule,
+    Ruled,
+    Written,
+    like_value,
+    natively,
+)
 from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.user_code.program_points import line_of_function
 from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, unflatten
 
@@ -61,13 +70,19 @@ class custom_vjp(Ruled):
             ]
 
         written = Written(forward_lines, backward_lines)
-        self._follows(Rule(forward, pulled), (forward, backward), written)
+
+        def source(which: int | str | None) -> Any:
+            return forward if which == "forward" else backward
+
+        made = Rule(forward, pulled, source=source)
+        self._follows(made, (forward, backward), written)
 
 
 class custom_jvp(Ruled):
     """Decorates a function whose forward derivative is given by a function of the user's.
 
-    Reverse derivatives are the transpose of the rule, which is linear in the tangents.
+    Forward mode calls the rule. Reverse mode transposes it, for which it is to be linear in the
+    tangents; a rule that is not is refused there.
 
     Methods
     -------
@@ -98,42 +113,79 @@ class custom_jvp(Ruled):
         def forward(*args: Any) -> tuple[Any, Any]:
             return self._function(*args), args
 
+        def push(args: Any, tangents: Any, asked: tuple[int, ...]) -> Any:
+            returned = call(rule, (args, tangents), {})
+            if isinstance(returned, tuple | list) and len(returned) == 2:
+                return returned[1]
+            raise GradientError(
+                f"the rule of {self.__name__} does not return a pair: it returns the value of the "
+                f"function and its tangent (return y, y_dot){line_of_function(rule)}"
+            )
+
         def backward(args: Any, cotangent: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
-            def pushed(tangents: Any) -> Any:
-                return call(rule, (args, tangents), {})[1]
+            return transposed(self, made, args, (args, {}), cotangent, range(len(args)), asked)
 
-            return transposed(self, pushed, args, {}, cotangent, asked)
-
-        self._follows(Rule(forward, backward), (rule,))
+        made = Rule(forward, backward, push, lambda which: rule)
+        self._follows(made, (rule,))
         return rule
 
 
 def transposed(
     ruled: Ruled,
-    pushed: Callable[[Any], Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    rule: Rule,
+    kept: Any,
+    arguments: tuple[Sequence[Any], Mapping[str, Any]],
     cotangent: Any,
+    pushed: Sequence[int],
     asked: Sequence[int],
 ) -> tuple[Any, ...]:
     """The cotangents of arguments, from a linear map of their tangents to that of the value.
 
+    The rule gets the tangents of the arguments that are `pushed`.
+
     The rule of a linear function applies it to the tangents, so what pulls this back would ask for
     itself. Within its own rule a function is looked into, as one without a rule.
     """
+    args, kwargs = arguments
     if ruled in STATE.transposing:
-        return _pulled(lambda xs: call(ruled._function, xs, kwargs), args, asked, cotangent)
+        found, _ = _pulled(lambda xs: call(ruled._function, xs, kwargs), args, asked, cotangent)
+        return found
+    shapes, spec = flatten(cotangent)
+    given: Any = rule.push
+    line = rule.line()
+
+    def tangent(kept: Any, tangents: Any) -> Any:
+        leaves = like_value(
+            given(kept, tangents, tuple(pushed)), spec, shapes, ruled.__name__, line
+        )
+        return unflatten(spec, leaves)
+
     before = STATE.update(transposing=(*STATE.transposing, ruled))
     try:
-        return _pulled(pushed, map_tree(_zeros_like, tuple(args)), range(len(args)), cotangent)
+        tried = map_tree(_tried, tuple(args))
+        found, near = _pulled(lambda ts: tangent(kept, ts), tried, range(len(args)), cotangent)
+        plain = map_tree(_plain, (kept, tried))
+        with np.errstate(all="ignore"):  # NumPy has said what there is to say of the first
+            far = natively(tangent, plain[0], map_tree(_further, plain[1]))
     finally:
         STATE.update(**before)
+    if not is_linear([_plain(x) for x in flatten(near)[0]], flatten(far)[0]):
+        raise GradientError(
+            f"reverse mode transposes the rule of {ruled.__name__}, whose tangent is not linear in "
+            "the tangents of the arguments: for a multiple of these it is not that multiple (it "
+            "is a constant, adds one, or multiplies tangents?). Forward mode (tg.jvp, tg.jacfwd) "
+            f"uses it as it is{line}"
+        )
+    return found
 
 
 def _pulled(
     function: Callable[[Any], Any], args: Sequence[Any], asked: Sequence[int], cotangent: Any
-) -> tuple[Any, ...]:
-    """The cotangents of those arguments of a function that are asked for, None for others."""
+) -> tuple[tuple[Any, ...], Any]:
+    """The cotangents of those arguments of a function that are asked for, None for others.
+
+    And the value of the function.
+    """
     leaves, spec = flatten(tuple(args))
     stops = list(accumulate(len(leaf_paths(child)) for child in spec.children))
     spans = list(zip([0, *stops], stops))
@@ -145,25 +197,30 @@ def _pulled(
             every[i] = x
         return function(unflatten(spec, every))
 
-    _, pull = vjp_on_tape(of_places, *[leaves[i] for i in places])
+    value, pull = vjp_on_tape(of_places, *[leaves[i] for i in places])
     cts = dict(zip(places, pull(cotangent), strict=True))
     found: list[Any] = []
     for child, span in zip(spec.children, spans, strict=True):
         given = [cts.get(i, 0.0) for i in range(*span)]
         found.append(unflatten(child, given) if any(i in cts for i in range(*span)) else None)
-    return tuple(found)
+    return tuple(found), value
 
 
 def _moves(x: Any) -> bool:
     return np.asarray(_plain(x)).dtype.kind in FLOATING
 
 
-def _zeros_like(x: Any) -> Any:
-    """Zeros that are a Tensor where x is one: the derivative of what they make is recorded."""
+def _tried(x: Any) -> Any:
+    """A tangent to try a rule on; a Tensor where x is one: what the rule makes is recorded."""
     if not _moves(x):
         return 0.0
-    zeros = np.zeros_like(_plain(x))[()]
-    return wrap(zeros) if isinstance(x, Tensor) else zeros
+    array = np.asarray(_plain(x))
+    tangent = probe(array.shape, array.dtype)
+    return wrap(tangent) if isinstance(x, Tensor) else tangent
+
+
+def _further(x: Any) -> Any:
+    return FAR * x
 
 
 def _plain(x: Any) -> Any:

@@ -30,6 +30,7 @@ from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.user_code.closures import reads_history
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
+from tracegrad.values.structure_words import in_words
 
 MOST = 128
 """For so many functions the callable is kept."""
@@ -146,7 +147,9 @@ def _floats(primal: Any, tangent: Any, name: str) -> Any:
     leaves, spec = flatten(primal)
     given, given_spec = flatten(tangent)
     if spec != given_spec:
-        raise ArgumentError(f"the tangent of {name} is {given_spec}, {name} is {spec}")
+        raise ArgumentError(
+            f"the tangent of {name} is {in_words(given_spec)}, {name} is {in_words(spec)}"
+        )
     for leaf, dot, path in zip(leaves, given, leaf_paths(spec), strict=True):
         shapes = [np.shape(getattr(x, "_array", x)) for x in (leaf, dot)]
         if shapes[0] != shapes[1]:

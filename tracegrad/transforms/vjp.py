@@ -74,6 +74,7 @@ from tracegrad.values.pytree import (
     map_tree,
     unflatten,
 )
+from tracegrad.values.structure_words import in_words
 from tracegrad.world.untraced_world import interpreted
 
 
@@ -170,7 +171,9 @@ class Pullback:
             STATE.watch.made(self.inputs)  # they are nobody's
         given, given_spec = flatten(cotangent)
         if given_spec != self.spec:
-            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {self.spec}")
+            raise ArgumentError(
+                f"vjp: the cotangent is {in_words(given_spec)}, the value is {in_words(self.spec)}"
+            )
         pairs = [
             (out, engine.cotangent_for(out, ct))
             for out, ct in zip(self.outputs, given, strict=True)

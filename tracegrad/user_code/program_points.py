@@ -227,6 +227,22 @@ def line_of(point: Point, more: str = "") -> str:
     return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
 
 
+def line_of_function(function: Any) -> str:
+    """The line where a function of the user's is defined, as the last one of a message.
+
+    The line that is running, of a function that is not written in Python.
+    """
+    while not hasattr(function, "__code__"):
+        inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
+        if inner is None:
+            return at_line()
+        function = inner
+    file, line = function.__code__.co_filename, function.__code__.co_firstlineno
+    while (text := linecache.getline(file, line).strip()).startswith("@"):
+        line += 1
+    return f"\n  at {file}:{line}  {text}".rstrip()
+
+
 def item_read(attributes: Mapping[str, Any]) -> int | None:
     """The number of the item that an op with these attributes reads, None where it reads others."""
     match attributes.get("index"):

@@ -119,7 +119,7 @@ class TreeSpec:
         return (*own, *(order for child in self.children for order in child.orders))
 
     def __repr__(self) -> str:
-        return f"TreeSpec({_show(self)})"
+        return f"TreeSpec({show(self)})"
 
 
 LEAF = TreeSpec()
@@ -778,15 +778,16 @@ def _identifier(text: str) -> str:
     return "".join(c if f"_{c}".isidentifier() else "_" for c in text)
 
 
-def _show(spec: TreeSpec) -> str:
+def show(spec: TreeSpec, leaf: str = "*") -> str:
+    """The structure as Python writes it, with a word for each leaf."""
     if spec.type is None or spec.type is type(None):
-        return "None" if spec.type else "*"
+        return "None" if spec.type else leaf
     texts = []
     for step, child in zip(spec.steps, spec.children):
         label = f"{step.name}=" if isinstance(step, Attr) else ""
         if isinstance(step, Item) and issubclass(spec.type, dict):
             label = f"{step.key!r}: "
-        texts.append(label + _show(child))
+        texts.append(label + show(child, leaf))
     if spec.type is tuple and len(texts) == 1:
         texts.append("")
     brackets = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}
