@@ -2747,3 +2747,16 @@ def largest_of_columns_in_turns(np):
         return np.sum(v)
 
     return loss
+
+
+@program(lambda draw: (draw(12),), dict())
+def powers_that_begin_with_zero(np):
+    """To the power of zero everything is flat: small numbers and negative ones, too."""
+
+    def loss(x):
+        s = 0.0
+        for i in range(12):
+            s = s - x[i] ** (i // 6) + (1e-310 * x[i]) ** (i // 8)
+        return s * s
+
+    return loss

@@ -472,3 +472,54 @@ def test_masks_of_two_branches_are_told_apart() -> None:
         for _ in range(3):
             found = made(np.array(0.12), np.array(-0.13))
             assert_close(found, (np.array(0.0), np.array(2 * 0.034 * 1.77)), 1e-14)
+
+
+# -- powers ---------------------------------------------------------------------------------------
+
+
+def by_counter(x):
+    s = 0.0
+    for i in range(len(x)):
+        s = s + x[i] ** (i // 2)
+    return s
+
+
+POWERS = {
+    "counter": by_counter,
+    "integers": lambda x: np.sum(x ** (np.arange(10) // 2)),
+    "bools": lambda x: np.sum(-(x ** (np.arange(10) > 1))),
+    "float_power": lambda x: np.sum(np.float_power(x, np.arange(10) // 2)),
+}
+
+
+@pytest.mark.parametrize("value", [1e-320, 5e-324, -1e-310, 0.0, -0.0, -2.0, np.nan, -np.inf])
+@pytest.mark.parametrize("name", POWERS)
+def test_whatever_is_raised_to_a_whole_zero_is_flat(name, value):
+    x = np.full(10, 2.0)
+    x[:2] = value
+    gradient = tg.grad(POWERS[name])
+    for compiles in (False, True, True):
+        tg.config.compile = compiles
+        found = gradient(x)[:2]
+        assert found.tobytes() == np.zeros(2).tobytes()
+    with np.errstate(all="ignore"):
+        assert not np.any(tg.hessian(POWERS[name])(x)[:2])
+
+
+def test_powers_of_whole_numbers_have_the_slopes_of_jax():
+    jax = pytest.importorskip("jax")
+    x, exponents = np.array([1e-3, -2.0, 0.0, 0.0, 3.0, -1.5]), np.array([0, 0, 0, 1, 3, 2])
+    with jax.enable_x64(True):
+        expected = jax.grad(lambda x: jax.numpy.sum(x**exponents))(x)
+    found = tg.grad(lambda x: np.sum(x**exponents))(x)
+    assert_close(found, np.asarray(expected), 1e-15)
+
+
+def test_small_numbers_to_a_power_of_zero_that_is_no_integer():
+    x, zero = np.array([1e-320, -1e-310, 2.0]), np.zeros(3)
+    assert_close(tg.grad(lambda x: np.sum(x**zero))(x), zero, 0.0)
+    slopes = tg.grad(lambda b: np.sum(tg.grad(lambda x: np.sum(x**b))(X_OF_POWERS)))(zero)
+    assert_close(slopes, 1.0 / X_OF_POWERS, 1e-15)
+
+
+X_OF_POWERS = np.array([1e-3, 2.0, 4.0])

@@ -122,8 +122,9 @@ class Transposed(_Call):
             raise GradientError(
                 f"forward mode transposes the rule for the derivative of {self.cls.__name__}, "
                 "which is not linear in the cotangent: for a multiple of the cotangent it does "
-                "not give that multiple (it returns a constant, or adds one?). Use reverse mode "
-                "(tg.grad, tg.vjp, tg.jacrev), or give a rule for forward mode (tg.custom_jvp)"
+                "not give that multiple (it returns a constant, adds one, or clips it?). Use "
+                "reverse mode (tg.grad, tg.vjp; of a Hessian tg.jacrev(tg.grad(f))), or give a "
+                "rule for forward mode (tg.custom_jvp)"
                 f"{self.cls._line()}"
             )
 

@@ -12,6 +12,7 @@ from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.ops.elementwise.ufuncs import (
+    absolute,
     astype,
     binary,
     in_dtype,
@@ -23,7 +24,7 @@ from tracegrad.ops.elementwise.ufuncs import (
 )
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.sums_and_extremes import all as all_of
-from tracegrad.ops.special_cotangents import ZERO
+from tracegrad.ops.special_cotangents import ZERO, Masked
 from tracegrad.ops.type_rules import operator, ufunc_dtype
 from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, type_of, with_plain_numbers
 
@@ -83,12 +84,21 @@ number_base_power = define(
 def _general_power_vjp(
     raised: Callable[..., Any], ct: Any, y: Any, a: Any, b: Any
 ) -> tuple[Any, Any]:
-    """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x."""
+    """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x.
+
+    Where b is a whole number x ** 0 is flat whatever x is; where it is not, the slope in x has one
+    in b there, 1 / x, and x ** 0 is flat where that is infinite.
+    """
+    whole = kind(dtype_of(b)) in ("int", "bool")
+    one_less = where(b == 0, 1, b) - 1
     a, b = in_dtype(a, y), in_dtype(b, y)
-    exponent = where(logical_and(a == 0, b == 0), 1, b)
+    if not whole:
+        steep = logical_and(absolute(a) < np.finfo(dtype_of(y)).tiny, b == 0)
+        one_less = where(steep, 1, b) - 1
+    by_a = ct * b * raised(a, one_less)
     flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
     slope = y * log(where(flat, 1, a))
-    return ct * (b * raised(a, exponent - 1)), ct * slope
+    return Masked(by_a, b == 0, False) if whole else by_a, ct * slope
 
 
 def _is_whole(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
