@@ -219,3 +219,69 @@ def test_wrappers_in_c_are_bound_as_what_they_wrap() -> None:
     assert tg.compile(functools.lru_cache(f))(2, m=4) == 8
     assert tg.compile(np.sum)(np.ones((2, 3)), axis=0).tolist() == [2.0, 2.0, 2.0]
     assert tg.vmap(np.sum)(np.ones((2, 3))).tolist() == [3.0, 3.0]
+
+
+def passing_on(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return wrapper
+
+
+KEPT = {
+    "grad": tg.grad,
+    "value_and_grad": tg.value_and_grad,
+    "compile": tg.compile,
+    "jacobian": tg.jacobian,
+    "hessian": tg.hessian,
+    "vmap": tg.vmap,
+    "checkpoint": tg.checkpoint,
+    "grad of compile": lambda f: tg.grad(tg.compile(f)),
+    "grad of grad": lambda f: tg.grad(tg.grad(f)),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_parameters_of_what_is_wrapped_are_shown(name: str) -> None:
+    def powers(x: Any, y: Any = 3.0) -> Any:
+        return x**y
+
+    for wrapped in (powers, passing_on(powers), passing_on(passing_on(powers))):
+        assert str(inspect.signature(KEPT[name](wrapped))) == "(x: 'Any', y: 'Any' = 3.0) -> 'Any'"
+
+
+def test_what_is_shown_binds_no_call() -> None:
+    def scaled(x: Any, y: Any = 3.0) -> Any:
+        return x * y
+
+    def five(f: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def wrapper(x: Any, **kwargs: Any) -> Any:
+            return f(x, **{"y": 5.0, **kwargs})
+
+        return wrapper
+
+    gradient = tg.grad(five(scaled))
+    assert list(inspect.signature(gradient).parameters) == ["x", "y"]
+    assert (gradient(2.0), gradient(2.0, y=7.0)) == (5.0, 7.0)
+    assert functools.partial(gradient)(2.0) == 5.0
+    assert tg.grad(functools.partial(tg.compile(five(scaled))))(2.0) == 5.0
+
+
+def test_methods_show_no_self() -> None:
+    class Model:
+        @tg.compile
+        def plain(self, x: Any, y: Any = 2.0) -> Any:
+            return x * y
+
+        @tg.compile
+        @passing_on
+        def wrapped(self, x: Any, y: Any = 2.0) -> Any:
+            return x * y
+
+    model = Model()
+    for method in (model.plain, model.wrapped, tg.grad(model.plain), tg.grad(model.wrapped)):
+        assert list(inspect.signature(method).parameters) == ["x", "y"]
+        assert method(3.0) in (6.0, 2.0)
+    assert list(inspect.signature(Model.wrapped).parameters) == ["self", "x", "y"]

@@ -131,7 +131,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
         self._defaults = defaults_of(function)
-        self._signature = self.__signature__ = self._signature_now()
+        self._read_signature()
         self._shown = shown_signature(function)
         if self._shown is None:
             check_static(self._static, self._signature, self.__name__)
@@ -346,7 +346,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults = defaults
-            self._signature = self.__signature__ = self._signature_now()
+            self._read_signature()
             self._drop_directs()  # which have the parameters of before
         unread = self._transform.unread(self._function)
         maps = self._transform.kind == "vmap"
@@ -361,10 +361,23 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         return with_axes(arguments, *given)
 
     def _signature_now(self) -> Signature:  # of a call
+        return self._transform.signature(self._signature_of_function())
+
+    def _signature_of_function(self) -> Signature:
         f = self._function
-        return self._transform.signature(
-            f._signature_now() if isinstance(f, Calling) else signature_of(f)
-        )
+        return f._signature_now() if isinstance(f, Calling) else signature_of(f)
+
+    def _read_signature(self) -> None:
+        """How calls are bound, and what `inspect.signature` shows.
+
+        Of a wrapper's derivative it shows what it shows of the wrapper: the parameters of the
+        function that is wrapped, which it finds by itself.
+        """
+        self._signature = self._signature_now()
+        self.__signature__ = self._signature
+        wraps = hasattr(self._function, "__wrapped__")
+        if wraps and self._signature == self._signature_of_function():
+            del self.__signature__
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None

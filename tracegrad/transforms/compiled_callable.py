@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from inspect import Parameter
+from inspect import Parameter, signature
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -282,6 +282,8 @@ class Bound(CallSlot):
         """Its name and the like are those of the function, which every look-up need not copy."""
         if name == "__wrapped__":
             return self.__func__
+        if name == "__signature__":
+            return signature(self.__call__)
         if name in functools.WRAPPER_ASSIGNMENTS:
             return getattr(self.__func__, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
