@@ -158,7 +158,7 @@ def _callable(module: Any, name: str, file: str, options: argparse.Namespace) ->
     if isinstance(found, Bound):
         return found
     if not callable(found):
-        raise CommandError(f"{file}:{name} is a {type(found).__name__}, not a function")
+        raise CommandError(f"{file}:{name} is of type {type(found).__name__}, and no function")
     if not isinstance(found, Compiled):
         transform = TRANSFORMS[options.transform or "value_and_grad"]
         first = 1 if inspect.isfunction(found) and _is_method(found) else 0  # not by self

@@ -308,7 +308,7 @@ def test_every_length_that_the_guards_allow(tmp_path):
         g(w, x[:, :2])
     with pytest.raises(ValueError, match=r"w must have the keys \['a'\], not \['a', 'b'\]"):
         g({**w, "b": x}, x)
-    with pytest.raises(TypeError, match="w must be a dict, not a list"):
+    with pytest.raises(TypeError, match="w must be a dict, not of type list"):
         g([w["a"]], x)
 
 
@@ -949,3 +949,46 @@ def test_imports_stand_in_groups(tmp_path):
     before = text[: text.index("__tracegrad__")].split("\n\n")
     assert before[-2:] == ["import numpy as np", ""]
     assert before[-3].endswith("from contextvars import copy_context\nfrom threading import Thread")
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_gradients_have_the_order_of_the_dicts_of_the_call(tmp_path, backend):
+    if backend == "jax":
+        pytest.importorskip("jax")
+
+    def loss(p, scale, q):
+        total = p["w"].sum() * scale * p["deep"][0]["z"] * p["deep"][0]["a"]
+        return total + (q["b"] ** 2).sum() * q["a"]
+
+    def params(keys, deep):
+        values = {"w": np.array([1.0, 2.0]), "b": np.ones(3), "a": 2.0}
+        return {k: [dict.fromkeys(deep, 1.5)] if k == "deep" else values[k] for k in keys}
+
+    def order(tree):
+        return [(k, [list(x) for x in v] if isinstance(v, list) else None) for k, v in tree.items()]
+
+    first = params(["w", "deep"], "za"), 3.0, params(["b", "a"], "")
+    other = params(["deep", "w"], "az"), 3.0, params(["a", "b"], "")
+    for transform in (tg.grad, tg.value_and_grad):
+        for argnums in (0, 2, (2, 0)):
+            gradient = transform(loss, argnums=argnums, backend=backend)
+            path = gradient.export(tmp_path / f"{transform.__name__}_file.py", *first)
+            from_file = imported(path).loss
+            for args in (first, other):
+                found, expected = (f(*args) for f in (from_file, gradient))
+                if transform is tg.value_and_grad:
+                    found, expected = found[1], expected[1]
+                pairs = [(found, expected)] if argnums != (2, 0) else zip(found, expected)
+                for one, two in pairs:
+                    assert order(one) == order(two)
+                    for a, b in zip(leaves(one), leaves(two), strict=True):
+                        np.testing.assert_allclose(a, b, 1e-12)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    gradient = tg.grad(lambda x: np.sum(x * x))
+    with pytest.raises(tg.errors.ExportError, match=r"there is no folder .*make it first"):
+        gradient.export(tmp_path / "none" / "a.py", np.ones(2))
+    (tmp_path / "file.py").write_text("")
+    with pytest.raises(tg.errors.ExportError, match="there is no folder"):
+        gradient.export(tmp_path / "file.py" / "a.py", np.ones(2))

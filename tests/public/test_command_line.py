@@ -115,7 +115,7 @@ def test_show_on_jax(run, model):
     [
         (["show", "none.py:f"], "there is no file none.py"),
         (["show", "{model}:los", "--args", "1.0"], "has no los; there are plain, loss, broken"),
-        (["show", "{model}:NUMBER"], "is a int, not a function"),
+        (["show", "{model}:NUMBER"], "is of type int, and no function"),
         (["show", "{model}:loss"], "loss needs 2 arguments: pass --args"),
         (
             ["show", "{model}:loss", "--args", "W"],

@@ -61,7 +61,7 @@ KEYS = '''
 def _expect_keys(tree, text, kind, keys):
     """Raises unless `tree` is a dict with these keys."""
     if type(tree).__name__ != kind:
-        raise TypeError(f"{text} must be a {kind}, not a {type(tree).__name__}")
+        raise TypeError(f"{text} must be a {kind}, not of type {type(tree).__name__}")
     if set(tree) != set(keys) or (kind == "OrderedDict" and list(tree) != keys):
         raise ValueError(f"{text} must have the keys {keys}, not {list(tree)}")
 '''
@@ -70,8 +70,8 @@ ITEMS = '''
 def _expect_items(tree, text, kind, count):
     """Raises unless `tree` is a list or tuple of this length."""
     if type(tree).__name__ != kind or len(tree) != count:
-        found = f"a {type(tree).__name__}"
-        found += f" of {len(tree)}" if hasattr(tree, "__len__") else ""
+        found = f"of type {type(tree).__name__}"
+        found += f" with {len(tree)} items" if hasattr(tree, "__len__") else ""
         raise TypeError(f"{text} must be a {kind} of {count}, not {found}")
 '''
 
@@ -168,7 +168,7 @@ class Demands:
         self.literals = literals
         self.functions: dict[str, str] = {}
         self.leaves = [
-            self._text(roots[leaf.parameter] or "", leaf.path) for leaf in version.arguments.leaves
+            self.text(roots[leaf.parameter] or "", leaf.path) for leaf in version.arguments.leaves
         ]
 
     def statements(self, parameters: Sequence[inspect.Parameter]) -> list[str]:
@@ -192,7 +192,7 @@ class Demands:
                 keys = ", ".join(root[len(p.name) + 1 : -1] for root in roots)
                 yield self._call("_expect_names", p.name, repr(f"**{p.name}"), f"[{keys}]")
 
-    def _text(self, root: str, path: Path) -> str:
+    def text(self, root: str, path: Path) -> str:
         """How a part of an argument is read."""
         for step in path:
             match step:
@@ -226,7 +226,7 @@ class Demands:
             kind = f'"{spec.type.__name__}"'
             lines.append(self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]"))
         for step, child in zip(spec.steps, spec.children, strict=True):
-            lines += self._structure(child, self._text(text, (step,)))
+            lines += self._structure(child, self.text(text, (step,)))
         return lines
 
     def _leaves(self, arguments: Arguments) -> list[str]:

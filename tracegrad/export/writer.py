@@ -39,6 +39,7 @@ from tracegrad.export.argument_checks import Demands
 from tracegrad.export.constants import Literals, array_text, axes_by_memory
 from tracegrad.export.derivative_rules import FITTED, refused, rule_text
 from tracegrad.export.function_sources import FunctionTexts
+from tracegrad.export.key_orders import key_orders
 from tracegrad.ops.random_draws import Draw
 from tracegrad.tracing.outputs import Transform
 from tracegrad.values.pytree import flatten
@@ -126,6 +127,8 @@ def file_at(path: Any) -> Path:
     place = Path(path)
     if place.suffix != ".py":
         raise ExportError(f"{str(path)!r} must end in .py: a Python file is written")
+    if not place.parent.is_dir():
+        raise ExportError(f"{str(path)!r}: there is no folder {str(place.parent)!r}; make it first")
     return place
 
 
@@ -556,15 +559,22 @@ class File:
         pairs = zip(frame.captures, self.captures, strict=True)
         passed = ", ".join([*given, *(f"{key}={name}" for key, name in pairs)])
         call = f"{self.program}({passed})"
-        outputs = self.names.wish("outputs")
+        outputs, result = self.names.wish("outputs"), self.names.wish("result")
+        orders = key_orders(self.callee.transform, demands, result)
+        self.ends = [f"{result} = {{}}", *orders, f"return {result}"] if orders else ["return {}"]
         if self.version.target == "jax":
             return [*self._layouts(), *self._call_jax(call, outputs, given)]
         if not self.version.built:
-            return [*self._layouts(), f"return {call}"]
+            return [*self._layouts(), *self._returned(call)]
         several = len(self.version.results) > 1
         end = self.names.wish("path")
         left = f"{end}, {outputs}" if several else outputs
         return [*self._layouts(), f"{left} = {call}", *self._built(outputs, end)]
+
+    def _returned(self, expression: str) -> list[str]:
+        """The statements that return what an expression gives."""
+        first, *rest = self.ends
+        return [first.format(expression), *rest]
 
     def _layouts(self) -> list[str]:
         """The statements that refuse arrays in another order, where that decides what a view is."""
@@ -585,7 +595,7 @@ class File:
     def _built(self, outputs: str, end: str) -> list[str]:
         """The structure around the outputs, for each path."""
         ends = [
-            [*self._writes(r, outputs), f"return {self.literals.result(r.result, outputs)}"]
+            [*self._writes(r, outputs), *self._returned(self.literals.result(r.result, outputs))]
             for r in self.version.results
         ]
         lines = []
@@ -625,7 +635,7 @@ class File:
         owned = f"{outputs} = _owned({outputs}{f', {axeless}' if axeless else ''})"
         lines += [f"if not ({tests}):", INDENT + owned] if given else [owned]
         if not self.version.built:
-            return [*lines, f"return {outputs}"]
+            return [*lines, *self._returned(outputs)]
         return [*lines, *self._built(outputs, "")]
 
 
