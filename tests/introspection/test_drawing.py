@@ -377,6 +377,11 @@ def test_another_suffix_is_refused_by_name(name, said, tmp_path):
     assert compiled.cache_info().traces == 0 and not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(ArgumentError, match=r"there is no folder .*none.*; make it first"):
+        tg.grad(lambda x: x.sum()).draw(tmp_path / "none" / "a.svg", np.ones(3))
+
+
 def test_a_method_draws_itself(tmp_path):
     class Model:
         scale = 2.0

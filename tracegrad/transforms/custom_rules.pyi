@@ -10,7 +10,8 @@ from tracegrad.transforms.custom_rule_functions import Ruled
 class custom_jvp(Ruled):
     """Decorates a function whose forward derivative is given by a function of the user's.
 
-    Reverse derivatives are the transpose of the rule, which is linear in the tangents.
+    Forward mode calls the rule. Reverse mode transposes it, for which it is to be linear in the
+    tangents; a rule that is not is refused there.
 
     Methods
     -------

@@ -35,6 +35,10 @@ def checked_path(path: str | PathLike[str]) -> Path:
     if found.suffix not in FORMATS:
         said = f"the suffix {found.suffix!r}" if found.suffix else "no suffix"
         raise ArgumentError(f"draw: {found.name} has {said}; it must be .svg, .dot or .html")
+    if not found.parent.is_dir():
+        raise ArgumentError(
+            f"draw: {str(found)!r}: there is no folder {str(found.parent)!r}; make it first"
+        )
     return found
 
 
