@@ -192,4 +192,8 @@ EACH = _each
 
 def are_sequences(things: Iterable[Any], m: Any) -> bool:
     """Whether things may be gone through again and again, without a look at their items."""
-    return all(type(x) in (list, tuple, range) or id(type(x)) in m.opaque for x in things)
+    return all(
+        type(x) in (list, tuple, range)
+        or (id(type(x)) in m.opaque and not hasattr(type(x), "__next__"))
+        for x in things
+    )

@@ -28,7 +28,7 @@ from tracegrad.tracing.path_tree import agree
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.guards import PLAIN, Guard, same
-from tracegrad.world.lengths import Length
+from tracegrad.world.lengths import TELLING
 from tracegrad.world.stores import Store, as_kept
 
 
@@ -323,8 +323,8 @@ class Forms:
 
     def of(self, x: Any) -> Form:
         """The form of an object; raises `NoForm`."""
-        if type(x) is Length:
-            x = x.look()
+        if type(x) in TELLING and self.world.lengths is not None:
+            x = self.world.lengths.looked(x)
         if type(x) in PLAIN and self.world.numbers.found(x) is None:
             return Constant(x)
         if id(x) not in self._known:

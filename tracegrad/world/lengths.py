@@ -459,9 +459,9 @@ class Lengths:
         return type(x) is Length or self.loops.is_recorded(x)
 
     def returned(self, x: Any) -> Any:
-        """What the function returns has ints in place of lengths."""
+        """What the function returns has ints in place of lengths, and ranges of looked-at ones."""
         self.loops.lists.returns(x)
-        if not self.any or all(type(leaf) is not Length for leaf in flatten(x)[0]):
+        if not self.any or not any(type(leaf) in TELLING for leaf in flatten(x)[0]):
             return x
         return map_tree(self.looked, x)
 
@@ -534,4 +534,6 @@ _OF_NUMBERS: dict[int, int | None] = {
 }
 """Operations that give floats, and the least length for which they do."""
 _NUMBERS = frozenset({Length, int, float, np.float64})
-_HOLDING = frozenset({Length, tuple, list, dict, slice, range, Rows})
+TELLING = frozenset({Length, range, slice})
+"""What tells lengths when it has left the function."""
+_HOLDING = frozenset({*TELLING, tuple, list, dict, Rows, type(iter(range(0)))})

@@ -87,6 +87,18 @@ class Rows:
             raise ValueError(f"zip() argument {first + 1} is {kind} than {which}")
         raise StopIteration
 
+    def __length_hint__(self) -> int:
+        """How many rows are left; what goes through several things at once does not tell that."""
+        if not self.single:
+            return NotImplemented
+        if not self.alone or self.down:
+            return length_hint(self.numbers)
+        number = next(self.numbers, None)
+        if number is None:
+            return 0
+        self.numbers = count(number)
+        return max(0, len(self.given[0].items) - number)
+
     def at(self, number: Any) -> Any:
         """What stands at a number."""
         items = [self._item(x, number) for x in self.given]
