@@ -69,6 +69,7 @@ class Arguments:
     tensors: tuple[bool | None, ...] | None = None
     """Of a call on Tensors, of which some may stand outside: which of the traced ones are Tensors,
     and of these which require grad."""
+    given: tuple[Any, ...] = ()  # of a call on Tensors: the values, as the caller gave them
     axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
 
     @property

@@ -255,7 +255,7 @@ def run_traced(
         machine=world.machine,
         own_leaves=world.own_leaves,
     )
-    borrowed.watch(tuple(arguments.values), tuple(structured))
+    borrowed.watch(tuple(arguments.given or arguments.values), tuple(structured))
     try:
         try:
             with budget(trace, config.max_bytes if target == "numpy" else None):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.function import Function
@@ -95,7 +96,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, max_bytes: int | None = N
                 return call(f, args, kwargs)
         if not (STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)):
             return call(f, args, kwargs)
-        run = _Run(f, spec)
+        run = _Run(f, (args, kwargs), spec)
         results = run.recorded(leaves)
         return unflatten(run.value, results)
 
@@ -123,8 +124,9 @@ class _Run:
     value: TreeSpec
     sizes: list[_Size]  # of the value's leaves
 
-    def __init__(self, function: Callable[..., Any], spec: TreeSpec) -> None:
+    def __init__(self, function: Callable[..., Any], given: Any, spec: TreeSpec) -> None:
         self.function = function
+        self.given = given
         self.spec = spec
         self.standing = STATE.standing
         self.drawn: list[Any] = []
@@ -147,10 +149,11 @@ class _Run:
 
     def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:
         """The leaves of the value."""
-        args, kwargs = unflatten(self.spec, leaves)
+        args, kwargs = made = unflatten(self.spec, leaves)
         before = STATE.update(standing=self.standing, draws=draws)
         try:
             with interpreted():
+                Borrowed().watch(self.given, made)
                 results, self.value = flatten(call(self.function, args, kwargs))
         finally:
             STATE.update(**before)

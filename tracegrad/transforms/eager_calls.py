@@ -13,14 +13,13 @@ from tracegrad.eager.journal import journaled
 from tracegrad.eager.within_traces import left
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
 from tracegrad.tracing.restarts import Purpose
 from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
-from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.values.pytree import flatten
 from tracegrad.world.untraced_world import interpreted
 
 
@@ -50,7 +49,7 @@ class EagerCalls:
             return self._inline(self._bind(args, kwargs))
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
-        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
+        return self._eager(self._bind(args, kwargs))
 
     def _inline(self, arguments: Arguments, create_graph: bool | None = True) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""

@@ -326,7 +326,9 @@ class TensorCalls:
         pairs = zip(bound.leaves, arguments.leaves, strict=True)
         inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
         needs = wanted_of(inputs) if tapes else None
-        return replace(arguments, require_grad=needs, tensors=tensors_in(inputs)), inputs
+        tensors = tensors_in(inputs)
+        told = replace(arguments, require_grad=needs, tensors=tensors, given=bound.values)
+        return told, inputs
 
     def _remember(self, made: Quick) -> None:
         """Enters what answers calls of one shape on Tensors."""

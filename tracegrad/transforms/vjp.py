@@ -243,7 +243,7 @@ def _by_program(
         return None
     mode = CHOSEN[backend]
     place = _OnJax(leaves) if mode.target == "jax" else _OnProcessor()
-    args, held = map_tree(place.given, primals), list(map(place.held, leaves))
+    args, held = place.arguments(primals), list(map(place.held, leaves))
     for quick in compiled._quick.get(mode, ()):
         try:
             returned = quick(args, held)
@@ -263,6 +263,8 @@ def _by_program(
     used: list[Recorded | Unrecorded] = []
 
     def call(version: Version) -> Any:
+        if version.reads_leaves:  # it stores an argument: that is the caller's own
+            raise NotRecorded
         result = call_recorded(version, arguments, inputs, used)
         compiled._remember(Quick(used[0], arguments, len(primals)))
         return result
@@ -325,9 +327,9 @@ def _seal_what_is_read(outputs: Sequence[Any]) -> None:
 class _OnProcessor:
     """Where a program of NumPy's has its arguments, and how the caller gets what it makes."""
 
-    def given(self, leaf: Any) -> Any:
-        """A leaf of the arguments as the program takes it."""
-        return leaf
+    def arguments(self, primals: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments as the program takes them."""
+        return primals
 
     def held(self, leaf: Any) -> Any:
         """An argument as a leaf of the tape: it is not the caller's, or is watched."""
@@ -355,15 +357,16 @@ class _OnJax(_OnProcessor):
         self.brings_back = not any(map(is_jax_array, leaves))
         self.device = jax.device_of(leaves)
 
-    def given(self, leaf: Any) -> Any:
-        return self.jax.from_numpy(leaf)
+    def arguments(self, primals: tuple[Any, ...]) -> tuple[Any, ...]:
+        given: tuple[Any, ...] = map_tree(self.jax.from_numpy, primals)
+        return given
 
     def held(self, leaf: Any) -> Any:
         if isinstance(leaf, float | complex) and not isinstance(leaf, np.generic):
             return held_leaf(leaf)  # a number of Python is one in the program
         if not is_jax_array(leaf) and not isinstance(leaf, _NUMBERS):
             return leaf
-        tensor = wrap(as_held(self.given(leaf)))
+        tensor = wrap(as_held(self.jax.from_numpy(leaf)))
         tensor._node = LEAF
         return tensor
 

@@ -215,8 +215,16 @@ class Outcome(StandIns):
         """Whether a place that was written holds what it held, whatever stands there at a call."""
         if type(guard.value) is int and guard.place in self.counters:
             return False  # an input: no guard
+        if self._has_given_tuple(now):
+            return False  # who it is, no guard tells
         number = self.numbers.found(now)  # which may be another one at a call
         return same(now, guard.value) and (number is None or self._is_read_at(guard, now))
+
+    def _has_given_tuple(self, now: Any) -> bool:
+        """Whether it is a tuple among the arguments, or holds one."""
+        return isinstance(now, tuple) and (
+            self.original(now) is not now or any(map(self._has_given_tuple, now))
+        )
 
     def _is_read_at(self, guard: Guard, now: Any) -> bool:
         """Whether a number is what was read at the place where it is stored."""

@@ -45,7 +45,7 @@ class StandIns(machine.World):
         self._made: dict[int, OwnReference] = {}  # arrays, by C code
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         enter_libraries()
-        self.kept = Kept()
+        self.kept = Kept(self._originals)
         self.own_leaves: dict[int, Any] = {}  # what the function itself made to differentiate by
         self.shared: set[int] = set()  # ids of containers that arguments have at several places
         self.in_other_form = False  # the run has arguments otherwise than given: see `AsGiven`

@@ -7,7 +7,7 @@ attributes, globals, cells and containers meanwhile is to be what it would be wi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from gc import get_referents
@@ -79,7 +79,9 @@ class Kept:
     Tensors: it is found again by who it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, originals: Mapping[int, tuple[Any, Any]]) -> None:
+        """`originals` are what objects are to the caller, by id: both, each with the first."""
+        self._originals = originals
         self._places: dict[tuple[bool, int, Any], _Written] = {}
         self._within: dict[int, tuple[Any, dict[int, tuple[Any, bool]]]] = {}  # values by id
 
@@ -93,7 +95,7 @@ class Kept:
             else:
                 self.puts(holder, [value], self._was_tensor(holder, stood))
             return
-        if not isinstance(value, _WATCHED):
+        if not self._is_watched(value):
             return
         scope = scope_of(kind, holder)
         key = kind in (CELL, VARIABLE), id(scope), name if isinstance(name, str | int) else id(name)
@@ -105,7 +107,7 @@ class Kept:
 
     def puts(self, holder: Any, values: Iterable[Any], tensor: bool = False) -> None:
         """The function is about to put values into a container, where a Tensor stood or none."""
-        watched = [value for value in values if isinstance(value, _WATCHED)]
+        watched = [value for value in values if self._is_watched(value)]
         if watched:
             known = self._within.setdefault(id(holder), (holder, {}))[1]
             known.update([(id(value), (value, tensor)) for value in watched])
@@ -117,6 +119,9 @@ class Kept:
         else:
             scope = x if isinstance(x, dict) else scope_of(ATTRIBUTE, x)
             self.puts(scope, dict.values(scope) if isinstance(scope, dict) else ())
+
+    def _is_watched(self, value: Any) -> bool:
+        return isinstance(value, _WATCHED) or id(value) in self._originals
 
     def _was_tensor(self, holder: Any, x: Any) -> bool:
         """Whether a Tensor stands in a container, or stood where the function put x."""
@@ -140,8 +145,11 @@ class Kept:
                 self.puts(holder, [tensor], known[id(array)][1])
 
     def settle(self, shown: Callable[[Tensor, bool], Any]) -> None:
-        """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put."""
-        values = _Shown(shown)
+        """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put.
+
+        Where a container was put that stands for the caller's, it puts the caller's own.
+        """
+        values = _Shown(shown, self._originals)
         for place in self._places.values():
             if place.stands():
                 found = values.of(place.value, place.tensor)
@@ -248,8 +256,10 @@ def _replace(holder: Any, others: dict[int, Any]) -> None:
 class _Shown:
     """Values with other objects in place of their Tensors; lists and dicts stay what they are."""
 
-    def __init__(self, shown: Callable[[Tensor, bool], Any]) -> None:
-        self._shown = shown
+    def __init__(
+        self, shown: Callable[[Tensor, bool], Any], originals: Mapping[int, tuple[Any, Any]]
+    ) -> None:
+        self._shown, self._originals = shown, originals
         self._known: dict[tuple[int, bool], tuple[Any, Any]] = {}  # a tuple is made anew once
 
     def of(self, value: Any, tensor: bool) -> Any:
@@ -258,6 +268,8 @@ class _Shown:
             return self._shown(value, tensor)
         if type(value) is Length:
             return int.__index__(value)
+        if id(value) in self._originals:
+            return self._originals[id(value)][1]
         if not isinstance(value, _HOLDING):
             return value
         key = id(value), tensor

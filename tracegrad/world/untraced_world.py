@@ -37,7 +37,7 @@ from tracegrad.world.interception import as_key, instead, number_of, run_native,
 from tracegrad.world.native_readers import is_of_machine, refuse_written
 from tracegrad.world.outside_writes import Copies, OutsideWrites
 from tracegrad.world.stand_ins import StandIns
-from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
+from tracegrad.world.tensor_places import ATTRIBUTE, ITEM, Kept, added
 
 
 class Answers(StandIns):
@@ -46,6 +46,7 @@ class Answers(StandIns):
     def __init__(self) -> None:
         super().__init__()
         self.outside = OutsideWrites()
+        self.kept_as_given = Kept(self._originals)  # where Tensors stay what they are
         self.own: dict[int, Any] = {}  # Tensors that the function itself made
 
     def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
@@ -80,15 +81,16 @@ class Answers(StandIns):
     def settle(self) -> None:
         """The run is over: what it wrote outside is arrays and numbers again."""
         self.kept.settle(self.shown)
+        self.kept_as_given.settle(lambda x, tensor: self.original(x))
         self.outside.settle()
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
-        if STATE.standing:
-            super().writes(kind, holder, name, value)
+        kept = self.kept if STATE.standing else self.kept_as_given
+        kept.writes(kind, holder, name, value)
 
     def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        if STATE.standing:
-            super().puts(operands, keywords)
+        kept = self.kept if STATE.standing else self.kept_as_given
+        kept.puts(operands[0], added(operands, keywords))
 
     def shown(self, x: Tensor, tensor: bool) -> Any:
         """What a Tensor is that the function leaves in a place where a Tensor stood, or none."""

@@ -616,7 +616,7 @@ class World(Variables, Sequences, Classes):
             *(self._own, self._again, self._changed, self.copies, self._log, self._arrays),
         ):
             known.clear()
-        self.kept, self.own_leaves, self.given = Kept(), {}, ()
+        self.kept, self.own_leaves, self.given = Kept({}), {}, ()
         if self.joins is not None:
             self.joins.release()
         self.trace = self.loops = self.joins = None
