@@ -443,6 +443,20 @@ def keeps_a_function():
     assert len(kept) == 8
 
 
+@eager("a container among its arguments", "which gets a container among the arguments")
+def keeps_an_argument():
+    kept: list[Any] = []
+
+    def f(x, d):
+        kept.append(d)
+        return x * 2.0
+
+    compiled, given = tg.compile(f), [[1.0], [1.0]]
+    for d in given:
+        compiled(X, d)
+    assert all(a is b for a, b in zip(kept, given, strict=True))
+
+
 @eager("writes to a Tensor from outside, while another", "several Tensors from outside share")
 def writes_to_what_another_one_shows():
     flat = tg.tensor([1.0, 2.0, 4.0])
@@ -1095,6 +1109,21 @@ def written_and_read_unseen():
     with pytest.raises(TraceError, match="start_new_thread"):
         reading(lambda: threading.Thread(target=lambda: weights.sum()).start())(X)
     return reading(lambda: optimize.minimize_scalar(lambda z: (z - weights[2]) ** 2).x)(X)
+
+
+@refused("`b.resize(3, refcheck=False)` of an array from outside", MemoryAccessError, "np.resize")
+def resized_in_place():
+    held = [np.arange(5.0)]
+
+    def total(x):
+        held[0].resize(3, refcheck=False)
+        return x.sum()
+
+    for transform in (tg.compile, tg.value_and_grad):
+        with pytest.raises(AttributeError, match=r"test_limits\.py"):
+            transform(total)(X)
+        assert held[0].shape == (5,)
+    return tg.compile(lambda x: x.resize(2, refcheck=False))(X)
 
 
 @refused("`y.shape = (2, 3)`, `y.dtype = ...`", MemoryAccessError, "y = y.reshape(...)")

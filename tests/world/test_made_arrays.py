@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks import assert_same_bits
 from numpy.testing import assert_allclose
 
 import tracegrad as tg
@@ -394,6 +395,123 @@ def what_a_filled_array_is(x):
     return kinds * y[y.argmax()] + sum(v for v in y.flat) + sum(v for v in y)
 
 
+# -- arrays that NumPy has just made: by an index, or views of memory that nobody else has ---------
+
+
+@program
+def scattered_to_a_list(x):
+    y = np.zeros(3)
+    y[[0, 1]] += x[0]
+    y[[1, 2]] -= x[1:3] * y[[0, 1]]
+    y[[0, 0]] *= x[3]
+    return np.sum(y * y)
+
+
+@program
+def scattered_to_blocks(x):
+    stiff, load = np.eye(5), np.zeros(5)
+    for e in range(4):
+        nodes = [e, e + 1]
+        stiff[np.ix_(nodes, nodes)] += x[e] ** 2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        load[nodes] += x[e] * 0.5
+    return np.sum(np.linalg.solve(stiff, load) ** 2)
+
+
+@program
+def scattered_by_a_table(x):
+    table = np.arange(10)[:, None] + np.arange(2)
+    stiff = np.zeros((11, 11))
+    for nodes in table:
+        stiff[np.ix_(nodes, nodes)] += x[0] * np.eye(2)
+    return np.sum(stiff**2)
+
+
+@program
+def scattered_in_turns(x):
+    s = 0.0
+    for k in range(10):
+        y = np.zeros(3)
+        y[[0, 1]] += x[0] * k
+        s = s + np.sum(y * y)
+    return s
+
+
+@program
+def written_at_indices_of_numpy(x):
+    y = np.eye(4)
+    y[np.diag_indices(4)] += x
+    y[np.tril_indices(4)] *= x[0]
+    y[np.nonzero(np.eye(4))] -= x * x
+    y[:, [1]] += x[1]
+    y[0][[0, 1]] += x[2]
+    return np.sum(y * y)
+
+
+@program
+def written_at_a_mask(x):
+    y = np.arange(3.0)
+    y[y > 0] += x[0]
+    v = y[np.array([True, False, True])]
+    v *= x[1]
+    part = np.arange(4.0)
+    part = part[part > 1]
+    part *= x[2]
+    return np.sum(y * y) + np.sum(v * v) + np.sum(part * part)
+
+
+@program
+def an_indexed_part_is_no_view(x):
+    y = np.zeros(3)
+    part = y[[0, 1]]
+    same = part
+    same += x[0]
+    return np.sum(part * same) + np.sum(y)
+
+
+@program
+def grids_are_written_to(x):
+    v = np.linspace(0.0, 1.0, 4)
+    w = v[1:]
+    v -= x[0]
+    w *= x[1]
+    a, b = np.meshgrid(np.arange(3.0), np.arange(2.0))
+    a -= x[2]
+    b *= x[3]
+    g = np.mgrid[0:2, 0:3][0] * 1.0
+    g += x[0]
+    r = np.r_[0.0:3.0, 5.0]
+    r *= x
+    return np.sum(v * v) + np.sum(a * b * b) + np.sum(g * g) + np.sum(r * r)
+
+
+@program
+def parts_of_several_results_are_written_to(x):
+    whole, rest = np.modf(np.arange(3.0) * 1.5)
+    whole *= x[0]
+    first, _ = np.split(np.arange(6.0), 2)
+    first -= x[1]
+    _, vectors = np.linalg.eigh(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    vectors *= x[2]
+    tiled = np.tile(np.arange(2.0), 2)
+    tiled -= x
+    return np.sum(whole * rest) + np.sum(first**2) + np.sum(vectors**2) + np.sum(tiled**2)
+
+
+FRESH = PROGRAMS[-9:]
+
+
+@program
+def resized(x):
+    y = np.arange(4.0)
+    y.resize(2, refcheck=False)
+    z = np.arange(4.0)
+    total = np.sum(x * z)
+    z.resize((2, 3), refcheck=False)
+    w = x * 2.0
+    w.resize((2, 2), refcheck=False)
+    return np.sum(x[:2] * y) + total + np.sum(z * x[0]) + np.sum(w @ w)
+
+
 # -- functions of math ---------------------------------------------------------------------------
 
 
@@ -450,6 +568,22 @@ def test_gradients_of_arrays_that_a_function_changes(f: Any) -> None:
             assert_allclose(ways[0](x), slope, rtol=2e-7, atol=2e-7)
         finally:
             tg.config.compile = True
+
+
+@pytest.mark.parametrize("f", FRESH, ids=lambda f: f.__name__)
+def test_arrays_that_numpy_has_just_made_are_written_in_programs(f: Any) -> None:
+    for transform in (tg.compile, tg.value_and_grad, tg.jacfwd):
+        called = transform(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            given = [called(x) for x in (*X, *X)]
+        tg.config.compile = False
+        try:
+            eager = [transform(f)(x) for x in (*X, *X)]
+        finally:
+            tg.config.compile = True
+        assert_same_bits(given, eager)
+        assert called.cache_info().versions == 1
 
 
 def test_what_cannot_be_told_apart_is_refused() -> None:

@@ -128,7 +128,7 @@ def laid_out_like(before: Any, array: Any) -> Any:
     if not isinstance(array, np.ndarray) or not isinstance(before, np.ndarray):
         return array
     strides = before.strides
-    if array.strides == strides or array.size < 2:
+    if array.shape != before.shape or array.strides == strides or array.size < 2:
         return array
     spans = [step * (n - 1) for step, n in zip(strides, before.shape, strict=True)]
     start = sum(span for span in spans if span < 0)

@@ -26,7 +26,7 @@ from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import Subscript
 from tracegrad import random
-from tracegrad.errors import DTypeError, GradientError, ShapeError
+from tracegrad.errors import DTypeError, ShapeError
 from tracegrad.ops.elementwise import activations
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.record import TABLE, OpRecord
@@ -73,6 +73,7 @@ from tracegrad.tensors import methods
 from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError
 from tracegrad.tensors.fast_operators import operand, repeats
+from tracegrad.tensors.numpy_words import refuse_resize
 from tracegrad.tensors.refused_writes import (
     leaf_error,
     past_history,
@@ -705,12 +706,10 @@ def _is_one(number: Any) -> bool:
 
 def _resize(self: Tensor, *lengths: Any, refcheck: bool = True) -> None:
     """Goes on in another shape, as ndarray's: the elements row after row, then zeros."""
-    if place_of(self).path or any(True for _ in views_of(self)):
-        raise GradientError(
-            "resize: another array looks at the memory of this one, or it at another's: write "
-            "x = np.resize(x, shape), or resize before views are taken"
-        )
     shape = shape_tuple(lengths[0] if len(lengths) == 1 else lengths)
+    if shape == np.shape(self._array):
+        return
+    refuse_resize(self, bool(place_of(self).path) or any(True for _ in views_of(self)))
     row, size = ravel(self), int(np.prod(np.array(shape)))
     missing = max(size - int(np.size(self._array)), 0)
     if missing:

@@ -10,8 +10,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracegrad.errors import ArgumentError, DTypeError, MemoryAccessError, ScalarError, ShapeError
+from tracegrad.errors import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    MemoryAccessError,
+    ScalarError,
+    ShapeError,
+)
 from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import class_in_numpy
 from tracegrad.user_code.program_points import at_line
 
@@ -72,6 +80,20 @@ def set_in_place(name: str, instead: str) -> Any:
         )
 
     return refuse
+
+
+def refuse_resize(x: Any, shared: bool) -> None:
+    """Raises where an array that is to have another shape is the caller's, or has views."""
+    if STATE.machine is not None and STATE.machine.world.original(x) is not x:
+        raise MemoryAccessError(
+            "resize changes an array that was there before the function, for all that have it, "
+            f"which no program does{at_line(': write x = np.resize(x, shape)')}"
+        )
+    if shared:
+        raise GradientError(
+            "resize: another array looks at the memory of this one, or it at another's: write "
+            "x = np.resize(x, shape), or resize before views are taken"
+        )
 
 
 def delete_items(self: Any, key: NoReturn) -> None:

@@ -78,7 +78,10 @@ class HeldElsewhere(Unprogrammed):
     """
 
     def __init__(self, place: str) -> None:
-        does = "writes a value that it computes to an array which others may hold as well"
+        does = (
+            "writes a value that it computes to an array which others may hold as well "
+            "(write to a copy of it, y = np.array(y))"
+        )
         super().__init__(does, place)
 
 

@@ -16,7 +16,8 @@ with how the user calls it.
   place of arrays, `effects.py` the log of all else, `changed_containers.py` what containers held
   before.
 - Calls that would lose a gradient: `interception.py`, `scipy_table.py`, `jax_table.py`; arrays that
-  are filled: `array_to_tensor.py`; who is who for the caller: `stand_ins.py`, `tensor_places.py`.
+  are filled: `array_to_tensor.py`, of memory that is new: `fresh_arrays.py`; who is who for the
+  caller: `stand_ins.py`, `tensor_places.py`.
 - Loops: `recording.py`, `closing.py`, `turn_equality.py`, `loop_runner.py` and what they name.
 - `untraced_world.py` is the world of functions that stay eager: it answers, and guards nothing.
 """

@@ -101,7 +101,11 @@ def received(
         return operation, operands, keywords
     if any(map(holds_recorded, rest)):
         tensor = world.tensor_in_place_of(operands[0], operands)
-    elif _is_used(operation, operands[0]) or was_before_turn(world.loops, operands[0]):
+    elif (
+        _is_used(operation, operands[0])
+        or was_before_turn(world.loops, operands[0])
+        or (operation is np.ndarray.resize and world.has_made(operands[0]))
+    ):
         tensor = plain_or_tensor(world, operands)
         if tensor is operands[0]:
             return operation, operands, keywords

@@ -141,6 +141,8 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if any(x is joining for joining in JOINING):
         own = instead(operation, (x, contents(world, key)), keywords)
         return x[key] if own is None else own()
+    if (x is np.mgrid or x is np.ogrid) and not holds_recorded(key):
+        return x[key]
     if not world.is_outside(x):
         by_tensors = type(key) is tuple and holds_tensors(key)
         by_tensors |= type(key) in (slice, tuple) and holds_recorded(key)

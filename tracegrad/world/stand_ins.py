@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from types import CellType, MethodDescriptorType
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tracegrad.user_code.caught_refusals import is_refusal, note_handler, note_m
 from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Keywords, Operands, received, swapped, written_by
+from tracegrad.world.fresh_arrays import made_by
 from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
 from tracegrad.world.native_readers import refuse_unseen, refuse_values
@@ -71,15 +72,10 @@ class StandIns(machine.World):
         self, operation: Any, operands: Operands, keywords: Mapping[str, Any], result: Any
     ) -> Any:
         """What C code gave: of arrays it is remembered who made them, and at what they look."""
-        if type(result) is np.ndarray:
-            if result.base is None:
-                given = any(_holds(x, result) for x in (*operands, *keywords.values()))
-                if not given and _makes_arrays(operation):
-                    self._made[id(result)] = OwnReference(
-                        result, partial(self._made.pop, id(result))
-                    )
-            else:
-                self._views.setdefault(id(result.base), []).append(OwnReference(result))
+        for x in made_by(operation, operands, keywords, result):
+            self._made[id(x)] = OwnReference(x, partial(self._made.pop, id(x)))
+        if type(result) is np.ndarray and result.base is not None:
+            self._views.setdefault(id(result.base), []).append(OwnReference(result))
         made = result
         if result is None and operands and getattr(operation, "__name__", "") == "__init__":
             made = operands[0]
@@ -251,23 +247,6 @@ class StandIns(machine.World):
         """What an object is in the eyes of the function's caller."""
         known = self._originals.get(id(x))
         return x if known is None else known[1]
-
-
-def _holds(x: Any, array: np.ndarray) -> bool:
-    """Whether what C code is given is an array, as ``out=`` too, or holds it."""
-    if type(x) in (tuple, list):
-        return any(_holds(item, array) for item in x)
-    return x is array
-
-
-def _makes_arrays(operation: Any) -> bool:
-    """Whether an operation gives a new array, if none of its operands."""
-    if isinstance(operation, np.ufunc) or id(operation) in native_tables.OPERATORS:
-        return True
-    if isinstance(operation, MethodDescriptorType):
-        return operation.__objclass__ is np.ndarray
-    module = getattr(operation, "__module__", None)
-    return type(module) is str and module.partition(".")[0] == "numpy"
 
 
 _WRITTEN = frozenset({np.ndarray, np.flatiter, np.ufunc, Tensor})
