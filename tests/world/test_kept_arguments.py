@@ -85,8 +85,15 @@ TRANSFORMS = {
     "jacobian": tg.jacobian,
     "of a Tensor": lambda f: of_tensors(tg.compile(f)),
     "gradient of a Tensor": lambda f: of_tensors(tg.value_and_grad(f)),
+    "vmap": lambda f: lambda x, d: tg.vmap(f, in_axes=(0, None))(np.stack([x, x]), d),
+    "checkpoint": lambda f: tg.value_and_grad(tg.checkpoint(f)),
+    "within another": lambda f: within(tg.grad(f)),
     EAGERLY: tg.value_and_grad,
 }
+
+
+def within(f):
+    return tg.compile(lambda x, d: f(x, d))
 
 
 def of_tensors(f):
@@ -121,7 +128,7 @@ def test_what_is_stored_is_the_callers_own(function, name):
     try:
         for given in GIVEN.values():
             called = TRANSFORMS[name](lambda x, d: function(x, d, o))
-            for _ in range(4):
+            for _ in range(6):
                 vars(o).clear()
                 o.kept = deque(maxlen=3)
                 called(array(), d := given())

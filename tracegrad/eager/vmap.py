@@ -98,11 +98,16 @@ class Mapping:
             found += [value] if spec.type is None else flatten(value)[0]
         return found
 
-    def structured(self, leaves: Sequence[Any]) -> list[Any]:
-        """Arguments of these leaves."""
-        rest, counts = iter(leaves), [len(leaf_paths(spec)) for spec in self.specs]
-        pairs = zip(self.specs, counts, strict=True)
-        return [unflatten(spec, islice(rest, count)) for spec, count in pairs]
+    def structured(self, leaves: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """Arguments of these leaves; of the `values` themselves those that are not mapped."""
+        found: list[Any] = []
+        rest, axes = iter(leaves), iter(self.axes)
+        for spec, value in zip(self.specs, values, strict=True):
+            count = len(leaf_paths(spec))
+            own, mapped_over = [*islice(rest, count)], [*islice(axes, count)]
+            alike = all(axis is None for axis in mapped_over)
+            found.append(value if alike else unflatten(spec, iter(own)))
+        return found
 
     def examples(self, values: Sequence[Any]) -> Iterator[list[Any]]:
         """The arguments of one example after the other."""
@@ -118,7 +123,8 @@ class Mapping:
             raise ArgumentError(f"vmap of {name}: an axis is empty: there is no example to run")
         for i in range(length):
             yield self.structured(
-                [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)]
+                [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)],
+                values,
             )
 
     def placed(self, lane: Lane, place: Axis) -> Value:
@@ -162,7 +168,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     start = len(trace.builder.nodes)
     given = _Given(outer)
     trace.operands = given.notes
-    structured = of.structured(firsts)
+    structured = of.structured(firsts, values)
     try:
         with unrolled(FOR_ALL_AT_ONCE, PATIENCE if of.loops else None):
             returned = call(structured)

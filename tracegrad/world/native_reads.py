@@ -60,6 +60,8 @@ def contents(world: World, x: Any) -> Any:
         world.within.discard(id(x))
     if found is not x:
         world.copies.add(found, x)
+        if world.original(x) is not x:
+            world.stands_for(found, x)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.views import Step, base_of, chain_of, follow, memory_at, place_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_number
@@ -316,7 +317,8 @@ class Outcome(StandIns):
             found._node = x._node if tapes else None
             return found
 
-        self.kept.settle(shown)
+        around = STATE.machine
+        self.kept.settle(shown, None if around is None else around.world)
 
     def _at_end(self, x: Tensor) -> Tensor | None:
         """A view of a Tensor of the caller's, which has its own memory again; None for others."""

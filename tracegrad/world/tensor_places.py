@@ -144,10 +144,11 @@ class Kept:
                 _replace(holder, {id(array): tensor})
                 self.puts(holder, [tensor], known[id(array)][1])
 
-    def settle(self, shown: Callable[[Tensor, bool], Any]) -> None:
+    def settle(self, shown: Callable[[Tensor, bool], Any], around: Any = None) -> None:
         """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put.
 
-        Where a container was put that stands for the caller's, it puts the caller's own.
+        Where a container was put that stands for the caller's, it puts the caller's own. If the
+        caller is a function that runs in a world, that is told: it has callers of its own.
         """
         values = _Shown(shown, self._originals)
         for place in self._places.values():
@@ -155,9 +156,13 @@ class Kept:
                 found = values.of(place.value, place.tensor)
                 if found is not place.value:
                     place.put(found)
+                if around is not None:
+                    around.writes(place.kind, place.holder, place.name, found)
         for holder, known in self._within.values():
             pairs = [(x, values.of(x, tensor)) for x, tensor in known.values()]
             _replace(holder, {id(x): found for x, found in pairs if found is not x})
+            if around is not None:
+                around.puts((holder, *(found for _, found in pairs)), {})
         self._places.clear()
         self._within.clear()
 
