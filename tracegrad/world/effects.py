@@ -13,6 +13,7 @@ import io
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
@@ -26,7 +27,7 @@ from tracegrad.tape.views import base_of, chain_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import agree
 from tracegrad.values.pytree import children, is_leaf
-from tracegrad.world.code_origin import is_mutable, is_trusted
+from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import TELLING
 from tracegrad.world.stores import Store, as_kept
@@ -142,8 +143,9 @@ class Made:
 
     kind: type
     number: int  # tells apart those of one run
-    names: tuple[Any, ...]  # of attributes, or keys, as they are
-    items: tuple[Any, ...]  # forms
+    keys: tuple[Any, ...] | None  # of a dict, as they are
+    names: tuple[str, ...]  # of attributes
+    items: tuple[Any, ...]  # forms: of what it contains, and then of its attributes
     text: str
 
     def build(self, call: Replay) -> Any:
@@ -153,22 +155,36 @@ class Made:
         return call.made[self.number]
 
     def _filled(self, items: list[Any]) -> Any:
-        if self.kind is dict:
-            return dict(zip(self.names, items, strict=True))
-        if issubclass(self.kind, tuple):
-            return tuple.__new__(self.kind, items)
-        if self.kind in (list, set, frozenset, deque):
-            return self.kind(items)
-        made = self.kind.__new__(self.kind)
+        count = len(items) - len(self.names)
+        made = self._containing(items[:count])
         if self.names:
-            vars(made).update(zip(self.names, items, strict=True))
+            slots = {slot.__name__: slot for slot in slots_of(self.kind)}
+            for name, value in zip(self.names, items[count:], strict=True):
+                if name in slots:
+                    slots[name].__set__(made, value)
+                else:
+                    vars(made)[name] = value
         return made
+
+    def _containing(self, items: list[Any]) -> Any:
+        kind: Any = self.kind
+        if self.keys is not None:
+            made = dict.__new__(kind)
+            dict.update(made, zip(self.keys, items, strict=True))
+            return made
+        if issubclass(kind, tuple):
+            return tuple.__new__(kind, items)
+        if kind in (list, set, frozenset, deque):
+            return kind(items)
+        if issubclass(kind, BaseException):
+            return base_in_c(kind).__new__(kind, *items)
+        return SimpleNamespace() if kind is SimpleNamespace else object.__new__(kind)
 
     def agrees(self, other: Any) -> bool:
         return (
             type(other) is Made
             and (self.kind, self.number) == (other.kind, other.number)
-            and same(self.names, other.names)
+            and same((self.keys, self.names), (other.keys, other.names))
             and agree(self.items, other.items)
         )
 
@@ -386,24 +402,28 @@ class Forms:
         kind = type(x)
         if id(x) in self.returned and len(x if kind is tuple else [x]):
             raise NoForm(f"a {kind.__name__} that is returned as well")
-        names: tuple[Any, ...] = ()
-        if kind is dict:
-            for key in x:  # which Python hashes
+        keys = None
+        if isinstance(x, dict) and self._is_plain(kind):
+            for key in dict.keys(x):  # which Python hashes
                 self.world.numbers.look(key)
-            if not all(type(key) in PLAIN or type(self.of(key)) is Constant for key in x):
+            if not all(
+                type(key) in PLAIN or type(self.of(key)) is Constant for key in dict.keys(x)
+            ):
                 raise NoForm("a dict with values as keys")
-            names, items = tuple(x), list(x.values())
+            keys, items = tuple(dict.keys(x)), [*dict.values(x)]
         elif self._is_filled(x):
             items = list(x)
-        elif kind is SimpleNamespace or self._is_plain(kind):
-            held = getattr(x, "__dict__", {})  # an ``object()`` has none
-            names, items = tuple(held), list(held.values())
+        elif isinstance(x, BaseException) and self._is_plain(kind) and _is_new(x):
+            items = list(x.args)
+        elif kind is SimpleNamespace or (self._is_plain(kind) and base_in_c(kind) is object):
+            items = []
         else:
             raise NoForm(f"a {kind.__name__}")
-        forms = tuple(map(self.of, items))
+        held = _attributes(x)
+        forms = tuple(map(self.of, (*items, *held.values())))
         if kind in (set, frozenset) and not all(type(form) is Constant for form in forms):
             raise NoForm(f"a {kind.__name__} of values")
-        return Made(kind, len(self._known), names, forms, f"a {kind.__name__}")
+        return Made(kind, len(self._known), keys, tuple(held), forms, f"a {kind.__name__}")
 
     def _is_filled(self, x: Any) -> bool:
         """Whether a sequence or set is its items and nothing besides."""
@@ -413,15 +433,39 @@ class Forms:
         return kind in _FILLED or (kind is deque and x.maxlen is None)
 
     def _is_plain(self, cls: type) -> bool:
-        """Whether objects of a class are their attributes and nothing besides."""
-        return (
+        """Whether objects of a class are their attributes and what C code sees in them."""
+        base = base_in_c(cls)
+        return cls is base is dict or (
             self.world.knows_class(cls)
             and not issubclass(cls, Enum | type)
-            and all(
-                owner is object or (is_mutable(owner) and "__slots__" not in vars(owner))
-                for owner in cls.__mro__
-            )
+            and (base in (object, dict) or _is_of_args(base))
         )
+
+
+def base_in_c(cls: type) -> type:
+    """The first class among those that a class derives from that no class statement has made."""
+    return next(base for base in cls.__mro__ if not is_mutable(base))
+
+
+def _is_of_args(base: type) -> bool:
+    """Whether exceptions of a class in C have their arguments and nothing besides."""
+    return issubclass(base, BaseException) and base.__basicsize__ == BaseException.__basicsize__
+
+
+def _is_new(x: BaseException) -> bool:
+    """Whether nobody has raised an exception."""
+    return x.__traceback__ is x.__cause__ is x.__context__ is None and not x.__suppress_context__
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    """The attributes that an object holds itself, in slots or in a dictionary."""
+    found: dict[str, Any] = {}
+    for slot in slots_of(type(x)):
+        if slot.__name__ in found:
+            raise NoForm(f"a {type(x).__name__} with two slots of one name")
+        with suppress(AttributeError):  # it is not set
+            found[slot.__name__] = slot.__get__(x)
+    return {**found, **getattr(x, "__dict__", {})}
 
 
 _FILLED = frozenset({list, tuple, set, frozenset})

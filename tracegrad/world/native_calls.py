@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import weakref
 from collections import OrderedDict, deque
 from contextvars import ContextVar
@@ -152,6 +153,16 @@ def sort(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     return sorted(*items, **{name: contents(world, x) for name, x in keywords.items()})
 
 
+@rule_for(re._compile)  # type: ignore[attr-defined]
+def compile_pattern(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """``re.compile(text)``, by which ``re.match(text, ...)`` begins."""
+    text, flags = _plain(world, operands)
+    plain = type(text) in (str, bytes, re.Pattern) and type(flags) in (int, re.RegexFlag)
+    if not plain or flags & re.DEBUG:
+        world.effect("re.compile()")
+    return operation(text, flags)
+
+
 def _vectorize(world: World, callee: np.vectorize) -> np.vectorize:
     """The same one, of which each part is guarded; the machine executes its function."""
     names = ("pyfunc", "otypes", "excluded", "signature", "cache")
@@ -241,6 +252,8 @@ def _makes_class(world: World, bases: Operands) -> None:
 
 def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     """A method of a type in C."""
+    if type(operands[0]) is re.Pattern:
+        operands, keywords = _called_back(world, operands, keywords)
     x, *rest = operands
     of, name = method.__objclass__, method.__name__
     world.happened += changes_by_name(x, name)

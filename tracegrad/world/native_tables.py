@@ -15,6 +15,7 @@ import functools
 import itertools
 import operator
 import random
+import re
 import threading
 import types
 from collections import deque
@@ -167,7 +168,7 @@ ATOMS = frozenset({
     *(datetime.date, datetime.datetime, datetime.timedelta, datetime.time, fractions.Fraction),
     types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType, types.ClassMethodDescriptorType, types.GenericAlias,
-    enum.EnumMeta,
+    *(enum.EnumMeta, re.Pattern, re.Match),
 })  # fmt: skip
 """Types whose objects no program can change; their guard is that of the place where they stand."""
 
@@ -205,6 +206,10 @@ PURE_TYPES = frozenset(map(id, _PURE_TYPES))
 CACHED = type(functools.lru_cache(lambda: None))
 DISPATCH: types.CodeType = functools.singledispatch(len).dispatch.__code__
 """What finds the function of a class for a generic function, in a cache of weak references."""
+
+
+PATTERNS: types.CodeType = re._compile.__code__  # type: ignore[attr-defined]
+"""What makes a pattern of a text, and keeps it in a cache: of one text they are all alike."""
 
 
 def is_unknown(callee: Any) -> bool:

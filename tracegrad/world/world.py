@@ -548,7 +548,8 @@ class World(Variables, Sequences, Classes):
         return self.contents_of(entered) if type(value) in (dict, tuple) else entered
 
     def interprets(self, function: FunctionType) -> bool:
-        own = function.__code__ is not native_tables.DISPATCH
+        code = function.__code__
+        own = code is not native_tables.DISPATCH and code is not native_tables.PATTERNS
         return own and is_interpreted(function.__globals__)
 
     # -- the gate ---------------------------------------------------------------------------------
