@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType, MethodType, SimpleNamespace
@@ -38,7 +38,7 @@ from tracegrad.values.pytree import (
     path_name,
     path_text,
 )
-from tracegrad.values.static_keys import as_key, is_plain, parts_of
+from tracegrad.values.static_keys import Same, as_key, is_plain, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Leaf:
 
     @property
     def traced(self) -> bool:
-        return self.kind[0] not in ("static", "unread")
+        return self.kind[0] not in ("static", "unread", "object")
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,11 @@ class Arguments:
     def stacked(self) -> tuple[tuple[int, Path], ...]:
         """Where lists stand that are one array each (`stacked_lists.py`)."""
         return tuple([(x.parameter, x.path) for x in self.leaves if x.rows is not None])
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The objects of which the key holds the class alone."""
+        return tuple([leaf.value for leaf in self.leaves if leaf.kind[0] == "object"])
 
     @property
     def has_unread(self) -> bool:
@@ -319,13 +324,15 @@ def bind(
     defaults: bool = True,
     shown: inspect.Signature | None = None,
     name_of_function: str = "function",
+    by_class: Callable[[type], bool] = lambda cls: False,
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises Python's own TypeError.
 
     What ``*args`` and ``**kwargs`` take become parameters of their own. `unread` are parameters
     that the function never reads. Without `defaults` there are only those that the call gives; nor
     are there ever defaults that are Tensors, whose history is not the call's.
-    `shown` are parameters that name what ``*args`` takes, where the call fits them.
+    `shown` are parameters that name what ``*args`` takes, where the call fits them. Of objects that
+    are known by identity, and of a class that `by_class` knows, the key holds the class.
     """
     try:
         bound = signature.bind(*args, **kwargs)
@@ -371,6 +378,8 @@ def bind(
             text = path_text(name, path)
             ignored = name in unread and is_plain(leaf)
             kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
+            if kind[0] == "static" and type(kind[2]) is Same and by_class(type(leaf)):
+                kind = ("object", type(leaf))
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 

@@ -20,7 +20,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from codegen.load import load
-from tracegrad.compiled.guarded_entry import entry_body, entry_names
+from tracegrad.compiled.guarded_entry import entry_body, entry_names, objects_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.runtime.thread_state import DIRECT
@@ -169,7 +169,9 @@ def _text(
     inlined = None
     if check is not None:
         names.update(check.held)
-        otherwise = ["            pass", "        elif not unchanged():", "            return MISS"]
+        objects = objects_text(version)
+        otherwise = ["            pass", f"        elif not unchanged({objects}):"]
+        otherwise += ["            return MISS"]
         inlined = ["    try:", *check.asked, *otherwise, "    except Exception:"]
         inlined = [*inlined, "        return MISS"] if check.asked else []
     counted = ["version.hits += 1"]

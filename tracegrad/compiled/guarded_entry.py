@@ -79,7 +79,7 @@ def entry_names(version: Version, run: Callable[..., Any] | None = None) -> dict
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
-        "unchanged": version.unchanged,
+        "unchanged": version.asked(version.unchanged),
         "finish": _finisher(version),
     }
 
@@ -127,6 +127,8 @@ def entry_body(
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
     lines += _shapes_of_lists(arguments, leaves, names)
+    known_by_class = [i for i, leaf in enumerate(arguments.leaves) if leaf.kind[0] == "object"]
+    lines += [f"    given{number} = {leaves[i]}" for number, i in enumerate(known_by_class)]
     conditions, of_arrays = _conditions(version, looked_at, leaves, names)
     known = _known_before(version, given, leaves, run)
     conditions += [] if known else of_arrays
@@ -134,13 +136,13 @@ def entry_body(
         names["STATE"] = STATE
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
     if version.assumed is not None:
-        names["histories_stand"] = version.histories_stand
-        conditions.append("histories_stand()")
+        names["histories_stand"] = version.asked(version.histories_stand)
+        conditions.append(f"histories_stand({objects_text(version)})")
     if version.decisive and version.arguments.tensors is None:  # its results are arrays
-        names.update(STATE=STATE, version=version)
-        conditions.append("not (STATE.grad_enabled and version.records)")
+        names.update(STATE=STATE, records=version.asked(version.records))
+        conditions.append(f"not (STATE.grad_enabled and records({objects_text(version)}))")
     if inlined is None:
-        conditions.append("unchanged()")
+        conditions.append(f"unchanged({objects_text(version)})")
     lines += [*_unless(conditions), *(inlined or ())]
     captures = [f"c{i}" for i in range(len(version.captured))]
     lines += _tried(_reads(version, captures, names), "Exception")
@@ -149,7 +151,10 @@ def entry_body(
     plain = traced if version.takes_leaves else parameters
     call = f"({', '.join([*plain, *passed])})"
     if version.built and run is None:
-        leaves_text = f", ({', '.join(traced)},)" if version.reads_leaves else ""
+        given_leaves = f"({', '.join(traced)},)" if version.reads_leaves else "()"
+        leaves_text = f", {given_leaves}" if version.reads_leaves else ""
+        if version.objects and version.keeps:
+            leaves_text = f", {given_leaves}, {objects_text(version)}"
         call = f"finish({{}}{call}{leaves_text})"
     else:
         call = f"{{}}{call}"
@@ -185,6 +190,12 @@ def entry_body(
     else:
         lines += _indented(answered, 4)
     return lines
+
+
+def objects_text(version: Version) -> str:
+    """The objects that are known by their class, as an argument of what asks about the state."""
+    names = [f"given{number}" for number in range(version.objects)]
+    return f"({', '.join(names)},)" if names else ""
 
 
 def _answered(call: str, counted: Sequence[str]) -> list[str]:

@@ -111,6 +111,8 @@ def _about(
     for leaf in arguments.leaves:
         if leaf.kind[0] == "unread":
             lines.append(f"    {_double_quoted(arguments, leaf)}: not read")
+        elif leaf.kind[0] == "object":
+            lines.append(f"    {_double_quoted(arguments, leaf)}: any {leaf.kind[1].__name__}")
         elif not leaf.traced:
             lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
     for composed, simple in tree.sizes.unsolved.items():

@@ -44,6 +44,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
 from tracegrad.ops.shape.creation import zeros_of_shape
+from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tape.foreign_arrays import kept, plain
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record, slim
 from tracegrad.tape.write_checks import damaged
@@ -506,6 +507,7 @@ class Quick:
         self.of_arrays = not any(isinstance(leaf, bool) for leaf in arguments.tensors or ())
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
+        self.objects = [i for i, x in enumerate(arguments.leaves) if x.kind[0] == "object"]
         self.flat = all(not leaf.path for _, leaf in leaves) and given == len(arguments.leaves)
         self.defaults = _reader(arguments, [leaf for _, leaf in leaves if leaf.parameter >= given])
 
@@ -518,8 +520,7 @@ class Quick:
 
     def __call__(self, args: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """The result for arguments (as arrays) and their leaves (as they were given), or `MISS`."""
-        made = self.made
-        if len(leaves) <= max(self.given, default=-1):
+        if len(leaves) <= max([*self.given, *self.objects], default=-1):
             return MISS
         inputs = [leaves[i] for i in self.given]
         try:
@@ -528,6 +529,15 @@ class Quick:
             return MISS
         if self.tensors is not None and tensors_in(inputs) != self.tensors:
             return MISS
+        with given_objects(tuple([leaves[i] for i in self.objects])):
+            return self._answered(args, inputs)
+
+    def _answered(self, args: Sequence[Any], inputs: list[Any]) -> Any:
+        """The result for arguments (as arrays) and the traced ones as they were given, or `MISS`.
+
+        The thread knows the objects among them.
+        """
+        made = self.made
         inputs += [captured.given() for captured in self.version.captured]
         if wanted_of(inputs) != made.wanted:
             return MISS

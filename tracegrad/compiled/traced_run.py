@@ -206,6 +206,9 @@ def run_traced(
     began = perf_counter()
     alone = (runs or Runs()).watch()
     world = World([(getattr(function, "__name__", "self"), function), *_objects(arguments)])
+    objects = [leaf for leaf in arguments.leaves if leaf.kind[0] == "object"]
+    for number, leaf in enumerate(objects):
+        world.enter_object(number, leaf.value, arguments.text_of(leaf))
     written_by_others = watch_writes(world.is_outside_id)
     followed = followed or Followed()
     trace = Trace(code_of(function), target == "jax", followed.tree, followed.holders, world)
@@ -543,7 +546,8 @@ def _written(
 def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
     """What the function is given that is no array, with how it is called."""
     pairs = zip(arguments.parameters, arguments.specs, strict=True)
-    found = [(arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves if not leaf.traced]
+    leaves = [leaf for leaf in arguments.leaves if leaf.kind[0] in ("static", "unread")]
+    found = [(arguments.text_of(leaf), leaf.value) for leaf in leaves]
     found += [pair for name, spec in pairs for pair in fixed_values(spec, name)]
     return [(text, value) for text, value in found if not isinstance(value, IMMUTABLE)]
 

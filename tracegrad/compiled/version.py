@@ -50,7 +50,7 @@ from tracegrad.ops.shape.constant_bounds import bounds_of_constants
 from tracegrad.optimizer.memory_order import depends_on_order
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.gc_pause import collected_later
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.backoff import Growth
 from tracegrad.tracing.outputs import (
@@ -88,7 +88,7 @@ from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned
 from tracegrad.world.number_inputs import Count, is_number_read, own
-from tracegrad.world.stores import overwritten
+from tracegrad.world.stores import Store, overwritten
 
 
 @dataclass
@@ -114,6 +114,7 @@ class Version:
     grad_enabled: bool | None = None  # when it stands: recording or not; None for both
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
     hits: int = 0  # calls that it answered
+    hits_before: int = 0  # when versions were last put in the order in which calls ask them
     entered: set[Any] = field(default_factory=set)  # how calls give arguments that entries are for
     looked_at: Mapping[str, str] = field(default_factory=dict)
     """Where Python read a length that a guard fixes: its symbol, and the line."""
@@ -136,6 +137,10 @@ class Version:
     """Of a compiled function: the Tensors from outside on which results depend."""
 
     @property
+    def objects(self) -> int:
+        """How many of its arguments are objects that it knows by their class."""
+        return sum([leaf.kind[0] == "object" for leaf in self.arguments.leaves])
+
     def records(self) -> bool:
         """Whether results have a history by now, of what stands outside, where any is recorded."""
         return any([captured.requires_grad for captured in self.decisive])
@@ -180,11 +185,17 @@ class Version:
         """Whether a program for JAX asks generators of NumPy's, which it calls back for."""
         return self.target == "jax" and bool(sources_of(self.program.graph))
 
-    def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
+    def finish(
+        self, outputs: Any, leaves: Sequence[Any] = (), objects: tuple[Any, ...] | None = None
+    ) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple.
 
-        `leaves` are the traced arguments as they were given, where `reads_leaves`.
+        `leaves` are the traced arguments as they were given, where `reads_leaves`. `objects` are
+        those that it knows by their class, where the thread is not told of them.
         """
+        if objects is not None:
+            with given_objects(objects):
+                return self.finish(outputs, leaves)
         end, values = outputs if len(self.results) > 1 else (0, outputs)
         returned = self.results[end]
         effects = prepared_effects(returned.effects, Replay(values, leaves, returned.first))
@@ -248,6 +259,7 @@ class Version:
             replaces=None,
             reasons=(),
             hits=0,
+            hits_before=0,
             recorded={},
             refused=set(),
             decisive=(),
@@ -265,6 +277,17 @@ class Version:
     def unchanged(self) -> Callable[[], bool]:
         """Tells whether all that the trace read from outside is as it was."""
         return self.check.unchanged
+
+    def asked(self, question: Callable[[], bool]) -> Callable[..., bool]:
+        """A question about the state that is asked with the objects among the arguments, if any."""
+        if not self.objects:
+            return question
+
+        def ask(objects: tuple[Any, ...]) -> bool:
+            with given_objects(objects):
+                return question()
+
+        return ask
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -329,7 +352,8 @@ class Version:
         """The source that runs for arguments of this version's key."""
         arguments = as_in(arguments, self.arguments)
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
+        with given_objects(arguments.objects):
+            known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
         return self.program.source.at(known)
 
     def captured_arrays(self, placed: bool = True) -> list[Any]:
@@ -342,7 +366,7 @@ class Version:
         outputs = self.outputs(arguments)
         if given is None:
             given = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return self.finish(outputs, given) if self.built else outputs
+        return self.finish(outputs, given, arguments.objects) if self.built else outputs
 
     def result(self, arguments: Arguments) -> Any:
         """As `call`, but what the call would store is left out."""
@@ -356,7 +380,8 @@ class Version:
         """What the program returns; nothing is stored."""
         run = self.watched_run if STATE.aside else self.run
         captures = self.program.graph.frame.captures
-        keywords = dict(zip(captures, self.captured_arrays(), strict=True))
+        with given_objects(arguments.objects):
+            keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.takes_leaves:
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
             return run(*traced, **keywords)
@@ -583,7 +608,13 @@ def make_version(
     again = [*(c.source for c in captured if c.source), *run.world.places_of_arrays()]
     asked = [c.source for c in captured if c.source is not None and c.may_change_type]
     check = run.world.check(again, _written(tree, run.world), asked)
-    run.world.release(holders)
+    let_go = run.world.release(holders)
+    for end in tree.ends:
+        puts = [getattr(effect.operation, "__self__", None) for effect in end.effects]
+        for store in (*end.stores, *puts):
+            if isinstance(store, Store):
+                store.let_go(let_go)
+    captured = tuple([replace(c, holder=let_go.get(id(c.holder), c.holder)) for c in captured])
     return Version(
         tree=tree,
         arguments=arguments.without_arrays(),

@@ -16,6 +16,7 @@ from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
 from tracegrad.export.constants import Literals
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.pytree import Attr, Child, Item, Path, TreeSpec
 
 ARRAY = '''
@@ -231,6 +232,8 @@ class Demands:
 
     def _leaves(self, arguments: Arguments) -> list[str]:
         lines = []
+        known = [id(leaf) for leaf in arguments.leaves if leaf.kind[0] == "object"]
+        objects = dict(zip(known, STATE.objects, strict=True))  # constant in the file
         for leaf, text in zip(arguments.leaves, self.leaves, strict=True):
             if self.roots[leaf.parameter] is None:
                 continue
@@ -244,8 +247,9 @@ class Demands:
                     lines.append(self._call("_expect_array", *shown))
                 case ("scalar" | "number", str(name)):
                     lines.append(self._call("_expect_number", text, repr(text), f'"{name}"'))
-                case ("static", _, _):
-                    value = self.literals.text(leaf.value, f"the argument {text}")
+                case ("static", _, _) | ("object", _):
+                    held = objects.get(id(leaf), leaf.value)
+                    value = self.literals.text(held, f"the argument {text}")
                     lines.append(self._call("_expect_value", text, repr(text), value))
         return lines
 

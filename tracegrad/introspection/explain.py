@@ -265,6 +265,8 @@ def _kind(leaf: Leaf) -> str:
             return f"a {dtype} scalar"
         case ("number", kind):
             return f"a Python {kind}"
+        case ("object", type() as given):
+            return f"any {given.__name__}"
         case ("static", *_):
             return _short(leaf.value)
         case ("unread", type() as given):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -75,6 +76,9 @@ class State(threading.local):
     read nothing of the function around it but what it is given."""
     transposing: tuple[Any, ...] = ()
     """Functions whose forward rule is being transposed: within it they are looked into."""
+    objects: tuple[Any, ...] = ()
+    """The objects among the arguments of the call that is being answered, of which versions know
+    the class alone: guards read them here (`tracegrad.world.guards.GIVEN`)."""
     of_jax: bool = False
     """True within calls that were given arrays of JAX: there an array has what those have."""
     aside: bool = False
@@ -110,6 +114,16 @@ class State(threading.local):
 
 
 STATE = State()
+
+
+@contextmanager
+def given_objects(objects: tuple[Any, ...]) -> Iterator[None]:
+    """Meanwhile these are the objects among the arguments of the call that is being answered."""
+    before, STATE.objects = STATE.objects, objects
+    try:
+        yield
+    finally:
+        STATE.objects = before
 
 
 def call(

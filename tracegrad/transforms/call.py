@@ -60,7 +60,7 @@ from tracegrad.introspection.explain import CacheInfo, chosen_by_number, too_man
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.concurrency import runs_of
 from tracegrad.runtime.own_references import KeepsPrograms
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
@@ -84,6 +84,7 @@ from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
 from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, with_keys_of_jax
+from tracegrad.world.code_origin import is_renewable
 
 
 class TooDeep(TraceError):
@@ -190,7 +191,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return self._call_on_jax(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(self._bind(args, kwargs))
-        if self._is_recorded:
+        if self._is_recorded(args, kwargs):
             return self._call_on_tape(args, kwargs)
         arguments = self._bind(args, kwargs)
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
@@ -248,6 +249,20 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         looks
             This is no call: nothing is counted, and what is made is not called.
         """
+        with given_objects(arguments.objects):
+            return self._answer_of_objects(arguments, mode, given, call, plain, histories, looks)
+
+    def _answer_of_objects(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        given: Given | None,
+        call: Callable[[Version], Any] | None,
+        plain: Callable[[], Arguments] | None,
+        histories: Sequence[Any] | None,
+        looks: bool,
+    ) -> Answer:
+        """The same, where the thread knows the objects among the arguments."""
         left: list[Left] = []
         state = self._generation
         plain_lists = histories is not None or (call is not None and not looks)
@@ -283,6 +298,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                 if result is not MISS:
                     version.hits += 1
                     return result
+                self._passes()
         except RAISED_BY_NUMPY as error:
             if version.opaque or isinstance(error, TracegradError):
                 raise
@@ -354,7 +370,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
         name = getattr(self, "__qualname__", self.__name__)
         known = (self._static, unread, filled, self._shown, name)
-        arguments = bind(self._signature, args, kwargs, *known)
+        arguments = bind(self._signature, args, kwargs, *known, is_renewable)
         if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)

@@ -31,6 +31,7 @@ from tracegrad.introspection.line_map import Statement, Statements, where
 from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
 from tracegrad.introspection.verify import Verification, verify
 from tracegrad.ops.random_draws import given_back, sources_of
+from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tracing.restarts import Purpose
 from tracegrad.transforms.call import Calling, array_leaf
 from tracegrad.values.pytree import map_tree
@@ -163,8 +164,20 @@ class Compiled(Calling):
         `range`, it has `range_`. Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
-        place = file_at(path)
-        return write(place, self._callee(), self._to_export(args, kwargs))
+        return self._exported(file_at(path), args, kwargs)
+
+    def _exported(
+        self, place: Path, args: tuple[Any, ...], kwargs: dict[str, Any], instance: Any = None
+    ) -> Path:
+        """The file that `export` writes; `instance` is the object that the callable is bound to."""
+        version = self._to_export(args, kwargs)
+        objects: tuple[Any, ...] = () if instance is None else (instance,)
+        if args or kwargs:
+            objects = self._bind(*map_tree(array_leaf, (args, kwargs))).objects
+        if len(objects) < version.objects:
+            raise ArgumentError(f"{self.__name__} reads objects among its arguments: pass these")
+        with given_objects(objects[: version.objects]):
+            return write(place, self._callee(bound=instance is not None), version)
 
     def _to_export(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         """The version for these arguments; raises where it raises, and the function goes on."""
@@ -306,9 +319,8 @@ class Bound(CallSlot):
 
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
-        compiled, place = self.__func__, file_at(path)
-        version = compiled._to_export(self._given(args, kwargs), kwargs)
-        return write(place, compiled._callee(bound=True), version)
+        given = self._given(args, kwargs)
+        return self.__func__._exported(file_at(path), given, kwargs, self.__self__)
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """As `Compiled.lower`; what the object holds is constant."""

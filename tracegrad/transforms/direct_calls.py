@@ -3,6 +3,10 @@
 The general way asks the entries of all versions one after the other. A version that has answered a
 few calls gets a function of its own in the slot (`compiled/direct_entry.py`), which hands on what
 it does not answer: to the next one, and at last to the general way.
+
+The newest version is asked first. When calls have often been handed on, the versions are put into
+another order, by how many calls each has answered since. Who is asked first and answers counts none
+of that.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from inspect import Signature
+from operator import is_not
 from typing import Any, NamedTuple
 
 from tracegrad.compiled.direct_entry import (
@@ -35,6 +40,7 @@ class Given(NamedTuple):
 
 
 MOST = 8  # entries of one kind of calls, and functions in the slot
+OFTEN = 16  # times that one who was asked did not answer, until the order is another one
 
 
 class DirectCalls(CallSlot):
@@ -46,11 +52,12 @@ class DirectCalls(CallSlot):
     _signature: Signature
     _lock: threading.Lock
     _placed: dict[Any, Any]
-    # The newest first; of calls that give arguments by name alone, those names are in the key.
+    # Of calls that give arguments by name alone, those names are in the key.
     _entries: dict[Any, tuple[tuple[Any, Version], ...]]
     _directs: tuple[DirectEntry, ...]
     _quick: dict[Any, Any]  # entries for calls on Tensors
     _quickly: Callable[..., Any]
+    _passed = 0  # times that one who was asked has not answered, since they were last ordered
 
     def _generally(self, *args: Any, **kwargs: Any) -> Any:
         """A call by the first entry that answers it; without any, see `_call`."""
@@ -77,6 +84,7 @@ class DirectCalls(CallSlot):
                     if version.hits > HOT and not run.is_direct:
                         self._write_directly(run, version)
                     return result
+                self._passes()
         except RAISED_BY_NUMPY:
             if version.opaque:  # the user's own code raised it
                 raise  # else the function may catch it: see `_lookup`
@@ -84,6 +92,21 @@ class DirectCalls(CallSlot):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
+
+    def _passes(self) -> None:
+        """A version that was asked does not answer; the next one will be."""
+        self._passed += 1
+        if self._passed >= OFTEN:
+            self._put_in_order()
+
+    def _passing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as calls are handed on to it."""
+
+        def passed(*args: Any, **kwargs: Any) -> Any:
+            self._passes()
+            return function(*args, **kwargs)
+
+        return passed
 
     def _raised(self, *args: Any, **kwargs: Any) -> Any:
         """A call for which NumPy raised an exception in the program."""
@@ -104,6 +127,37 @@ class DirectCalls(CallSlot):
             for key, pairs in self._entries.items()
         }
         self._chain([direct for direct in self._directs if direct.version is not replaced])
+
+    def _put_in_order(self) -> None:
+        """Who has answered most calls since the last time is asked first.
+
+        Those for matrices in C order stay before those for any, which take the same calls.
+        """
+        if not self._lock.acquire(blocking=False):  # who holds it is in no hurry
+            return
+        try:
+            self._passed = 0
+            every = [q.version for several in self._quick.values() for q in several]
+            every += [version for pairs in self._entries.values() for _, version in pairs]
+
+            def place(version: Version) -> tuple[bool, int]:
+                return not version.in_order, version.hits_before - version.hits
+
+            self._entries = {
+                key: tuple(sorted(pairs, key=lambda pair: place(pair[1])))
+                for key, pairs in self._entries.items()
+            }
+            self._quick.update(
+                (key, tuple(sorted(several, key=lambda q: place(q.version))))
+                for key, several in [*self._quick.items()]
+            )
+            directs = sorted(self._directs, key=lambda direct: place(direct.version))
+            if any(map(is_not, directs, self._directs)):
+                self._chain(directs)
+            for version in every:
+                version.hits_before = version.hits
+        finally:
+            self._lock.release()
 
     def _drop_entries(self) -> None:
         self._entries = {}
@@ -139,5 +193,5 @@ class DirectCalls(CallSlot):
         otherwise = general
         for direct in reversed(directs):
             direct.hand_on(otherwise, general, raised)
-            otherwise = direct.function
-        self.__call__ = otherwise if directs else self._generally
+            otherwise = self._passing(direct.function)
+        self.__call__ = directs[0].function if directs else self._generally

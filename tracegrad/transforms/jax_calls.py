@@ -31,7 +31,7 @@ from tracegrad.config.compile_mode import CHOSEN, EXACT
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
 from tracegrad.tracing.restarts import MetTracer, OneByOne, OnTape, Unprogrammed
@@ -67,7 +67,7 @@ def _called(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly
     if STATE.trace is None and CHOSEN[calling._backend] is EXACT["jax"]:
         if eagerly or calling._stays_eager:
             return _op_by_op(calling, args, kwargs)
-        if calling._is_recorded:
+        if calling._is_recorded(args, kwargs):
             return _on_tape(calling, args, kwargs)
         return _by_program(calling, args, kwargs)
     plain_args, plain_kwargs = map_tree(jax.to_numpy, (args, kwargs))
@@ -84,7 +84,8 @@ def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         bound: Arguments = calling._bind(*map_tree(jax.to_numpy, (args, kwargs)))
         return bound
 
-    found = _by_types(calling, arguments, args, kwargs)
+    with given_objects(arguments.objects):
+        found = _by_types(calling, arguments, args, kwargs)
     if found is not None:
         return found.result
     if not all([jax.is_within_reach(leaf.value) for leaf in arguments.leaves]):
@@ -233,6 +234,15 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if reason:
         raise ArgumentError(f"{reason}: {name} has no program that JAX tracers could be given to")
     arguments = jax.described(calling._bind(args, kwargs))
+    with given_objects(arguments.objects):
+        return _inside_jax(calling, arguments, args, kwargs)
+
+
+def _inside_jax(
+    calling: Any, arguments: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The same, for arguments of which the thread knows the objects."""
+    name = calling.__name__
     fixed = _with_fixed_numbers(calling, arguments)
     version = _known(calling, arguments) or _known(calling, fixed)
     if version is None:

@@ -25,6 +25,7 @@ from tracegrad.introspection.verify import (
     difference,
 )
 from tracegrad.ops.random_draws import given_back, sources_of
+from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tracing.outputs import Transform
 from tracegrad.transforms.compiled_callable import Bound, Compiled
 from tracegrad.values.pytree import map_tree
@@ -92,7 +93,8 @@ class Exported:
         sources = sources_of(version.program.graph)
         for name, source in zip(self._facts.get("generators", ()), sources, strict=False):
             getattr(self._module, name).bit_generator.state = source.state
-        checks = list(self._arrays(version.captured_arrays()))
+        with given_objects(arguments.objects):
+            checks = list(self._arrays(version.captured_arrays()))
         steps = self._steps(compiled, version, args, kwargs, tolerance, bool(instance))
         stored = {name: getattr(self._module, name) for name in self._facts.get("stores", ())}
         try:

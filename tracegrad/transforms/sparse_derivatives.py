@@ -50,7 +50,7 @@ from tracegrad.introspection.report.sparsity_patterns import (
     pattern_svg,
     pattern_text,
 )
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import (
     Transform,
@@ -209,7 +209,7 @@ class Sparse:
                     raise
                 plan = self._first(given)
                 continue
-            key = _key(answer)
+            key = self._key(answer)
             if (answer.version is plan.version and key == plan.key) or (
                 plan.dense and turn and key[0] == plan.key[0]
             ):
@@ -495,8 +495,22 @@ class Sparse:
         arguments = program._bind(answer.args, {})
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         targets = arguments.numbers_of(check_wanted(arguments, program._transform))
-        captured = map(memory, answer.version.captured_arrays())
+        captured = map(memory, self._captured(answer))
         return [*traced, *captured], targets, arguments.numbers_of(vectors_in(arguments))
+
+    def _captured(self, answer: Answer) -> list[Any]:
+        """What the version of an answer reads from outside."""
+        if answer.version is None:
+            return []
+        program = self._program(answer.mode, len(answer.args) - 1)
+        of_call = answer.version.objects and program._bind(answer.args, {}).objects
+        with given_objects(of_call or ()):
+            return answer.version.captured_arrays()
+
+    def _key(self, answer: Answer) -> Key:
+        """What a pattern is kept for, beside its version and the arguments."""
+        shapes = tuple([x.shape[1:] for x in answer.products])
+        return ((answer.structure, shapes), *map(_told, map(memory, self._captured(answer))))
 
     def _pattern(self, answer: Answer) -> Any:
         """Which elements of the products depend on which of the vectors; None: not known."""
@@ -573,7 +587,7 @@ class Sparse:
             len(answer.args) - 1,
             answer.version,
             dense,
-            _key(answer),
+            self._key(answer),
             (sum(lengths[0]), sum(lengths[1])),
             int(colour.max(initial=-1)) + 1,
             _seeds(colour, answer.args[-1]),
@@ -598,14 +612,6 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     except RAISED_BY_NUMPY:  # the function may catch it
         return None
     return None
-
-
-def _key(answer: Answer) -> Key:
-    """What a pattern is kept for, beside its version and the arguments."""
-    version = answer.version
-    captured = () if version is None else map(memory, version.captured_arrays())
-    shapes = tuple([x.shape[1:] for x in answer.products])
-    return ((answer.structure, shapes), *map(_told, captured))
 
 
 def _two_of_zeros(leaf: Any) -> Any:

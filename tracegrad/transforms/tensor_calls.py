@@ -33,7 +33,7 @@ from tracegrad.eager.within_traces import warn_of_lost_history
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError
 from tracegrad.execution.nonfinite import checking, is_finite, passed
 from tracegrad.ops.random_draws import given_back, sources_of
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError, as_held, bare, one_place
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -61,6 +61,7 @@ class TensorCalls:
     _answer: Callable[..., Answer]
     _blame: Callable[..., Any]
     _entered: Callable[..., Any]
+    _passes: Callable[[], None]
     _is_single: Callable[..., bool]
     _result: Callable[..., Any]
     __call__: Callable[..., Any]
@@ -115,11 +116,14 @@ class TensorCalls:
         records = self._transform.kind == "compile" and STATE.grad_enabled
         return Purpose.ARRAYS if records else Purpose.ANSWER
 
-    @property
-    def _is_recorded(self) -> bool:
+    def _is_recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call on arrays may have a history, of Tensors from outside."""
-        known = self._has_recorded or any([version.records for version in self._every])
-        return known and self._purpose is Purpose.ARRAYS
+        if self._purpose is not Purpose.ARRAYS:
+            return False
+        reading = [version for version in self._every if version.decisive]
+        objects = any([version.objects for version in reading])
+        with given_objects(self._bind(args, kwargs).objects if objects else ()):
+            return self._has_recorded or any([version.records() for version in reading])
 
     def _call_on_tape(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on arrays of a function that reads Tensors which require grad.
@@ -281,7 +285,7 @@ class TensorCalls:
         def call(version: Version) -> Any:
             kept: list[Recorded | Unrecorded] = []
             result = call_recorded(version, arguments, inputs, kept)
-            if kept and not kwargs:
+            if kept and not kwargs and _are_given(arguments, len(args)):
                 self._remember(Quick(kept[0], arguments, len(args)))
             if checking() and not is_finite(result):
                 with given_back(sources_of(version.program.graph)):
@@ -316,6 +320,7 @@ class TensorCalls:
             if result is not MISS:
                 quick.version.hits += 1
                 return arrays_for_arrays(result) if quick.of_arrays else result
+            self._passes()
         return MISS
 
     def _given_tensors(
@@ -336,6 +341,11 @@ class TensorCalls:
             known = self._quick.get(made.version.mode, ())
             current = [q for q in known if q.version is not made.version.replaces]
             self._quick[made.version.mode] = (made, *current[:7])
+
+
+def _are_given(arguments: Arguments, count: int) -> bool:
+    """Whether objects that are known by their class are among the first so many arguments."""
+    return all(x.parameter < count for x in arguments.leaves if x.kind[0] == "object")
 
 
 def _holds_history(version: Version) -> bool:

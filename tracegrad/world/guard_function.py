@@ -5,9 +5,11 @@ from __future__ import annotations
 import builtins
 import gc
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from operator import is_
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple
@@ -15,9 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from codegen.load import load
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import (
+    CLASS,
+    GIVEN,
     ITEM,
     MISSING,
     PACKED,
@@ -32,6 +37,7 @@ from tracegrad.world.guards import (
 from tracegrad.world.names_in_check import Names, names_of
 
 MANY = 32  # places in a list from which on one look at the list is quicker
+HANDFUL = 4  # objects that are quicker to compare one by one
 SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
 _BUILTINS = ("Exception", "all", "float", "getattr", "int", "len", "map", "str", "type")
 # What else may be a variable of a check.
@@ -116,6 +122,7 @@ def check(
 
     names: dict[str, Any] = {
         "MISSING": MISSING,
+        "STATE": STATE,
         "Tensor": Tensor,
         "again": renewed,
         "apart": apart,
@@ -143,7 +150,9 @@ def check(
     first, *further = conditions
     every = [f"            {first}", *[f"            and {condition}" for condition in further]]
     asked += ["        if (", *every, "        ):"]
-    lines = ["    try:", *asked, "            return True"]
+    given = [f"given{i}" for i in range(sum(guard.read == GIVEN for guard in guards))]
+    objects = [f"        {', '.join(given)}, = STATE.objects"] if given else []
+    lines = ["    try:", *objects, *asked, "            return True"]
     lines += ["    except Exception:", "        return False", "    return again()", ""]
     text = "\n".join(lines)
     read = set(re.findall(r"\w+", text))
@@ -153,6 +162,7 @@ def check(
     scope = loaded.__globals__ if own.module is None else own.module
     function = FunctionType(loaded.__code__, scope, loaded.__name__, loaded.__defaults__)
     del bound_to["again"]
+    bound_to.pop("STATE", None)
     unpacked = {name for _, of_list in own.lists for name in of_list}
     named = frozenset(own.of.values()) - unpacked
     made = StateCheck(function, tuple(asked), bound_to, own.module, named)
@@ -235,6 +245,9 @@ def conditions_of(
         if guard is None:
             continue
         owner = by_path.get(id(guard.value))
+        known = by_path.get(id(guard.holder))
+        if guard.read == CLASS and known is not None and guard.value is known.kind:
+            continue  # its place asks that
         if owner is guard:
             names[f"kind{i}"], read[id(guard)] = guard.kind, f"object{i}"
             found.append(f"type(object{i} := {over(guard)}) is kind{i}")
@@ -262,12 +275,27 @@ def conditions_of(
         kind = type(guard.value).__name__  # Tensor, ndarray, or that of a number
         names[kind] = type(guard.value)
         found.append(f"type({over(guard)}) is {kind}")
-    objects = [read[id(guard)] for guard in guards if _is_one_of(guard, by_path)]
-    if objects:
-        names["others"] = frozenset(map(id, others))
-        names["kept"] = others  # so that no id is used again
-        found.append(f"apart(({', '.join(objects)},), others)")
+    found += _apart_conditions(guards, by_path, others, read, names)
     return found
+
+
+def _apart_conditions(
+    guards: Sequence[Guard],
+    by_path: Mapping[int, Guard],
+    others: Sequence[Any],
+    read: Mapping[int, str],
+    names: dict[str, Any],
+) -> list[str]:
+    """That objects known by their place are different ones, and none of the others."""
+    places = _may_be_one(guards, by_path, others)
+    objects = [read[id(guard)] for guard in places]
+    kinds = {id(guard.kind) for guard in places}
+    others = [x for x in others if id(type(x)) in kinds]
+    if len(objects) <= HANDFUL and not others:
+        return [f"{a} is not {b}" for a, b in combinations(objects, 2)]
+    names["others"] = frozenset(map(id, others))
+    names["kept"] = others  # so that no id is used again
+    return [f"apart(({', '.join(objects)},), others)"]
 
 
 def read_quickly(holder: Any) -> Any:
@@ -296,7 +324,19 @@ def _as_wholes(places: Sequence[Guard]) -> list[Guard]:
 
 def _is_one_of(guard: Guard, by_path: Mapping[int, Guard]) -> bool:
     """Whether a place holds an object that no other place may hold; tuples are equal or not."""
-    return by_path.get(id(guard.value)) is guard and not isinstance(guard.value, tuple)
+    return by_path.get(id(guard.value)) is guard and not issubclass(guard.kind, tuple)
+
+
+def _may_be_one(
+    guards: Sequence[Guard], by_path: Mapping[int, Guard], others: Sequence[Any]
+) -> list[Guard]:
+    """The places of objects that may be one with another of these, or of the others.
+
+    What stands in a place is of the class that stood there: of other classes it is another object.
+    """
+    found = [guard for guard in guards if _is_one_of(guard, by_path)]
+    kinds = Counter(map(id, [*[guard.kind for guard in found], *map(type, others)]))
+    return [guard for guard in found if kinds[id(guard.kind)] > 1]
 
 
 def apart(objects: Sequence[Any], others: Collection[int]) -> bool:
@@ -340,7 +380,7 @@ def again(
             return False
         if not all(shown(tensor()) == before for tensor, before in shapes):
             return False
-        objects = [a for a, g in zip(now, guards, strict=True) if _is_one_of(g, by_path)]
+        objects = [guard.now() for guard in _may_be_one(guards, by_path, others)]
         if not apart(objects, set(map(id, others))):
             return False
         made.renew({f"value{i}": value for i, value in enumerate(now)})

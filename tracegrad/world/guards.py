@@ -7,7 +7,7 @@ import random
 import re
 import struct
 from array import array as PackedArray
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from operator import is_, length_hint
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from tracegrad.machine.world_protocol import HOLDS_VALUES, get_plainly, type_dict, type_mro
-from tracegrad.tensors.tensor import Tensor
+from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable
@@ -34,6 +35,25 @@ class Missing:
 
 
 MISSING = Missing()
+
+
+class LetGo:
+    """What stands for an object of the first call, of which later calls have another one."""
+
+    __slots__ = ()
+
+
+def emptied(array: Any) -> Any:
+    """What tells the type of an array or Tensor that is not kept alive; one of JAX itself."""
+    held = getattr(array, "_array", array)
+    if not isinstance(held, np.ndarray):
+        return array
+    empty = np.empty((0,) * held.ndim, held.dtype)
+    if not isinstance(array, Tensor):
+        return empty
+    tensor = wrap(empty)
+    tensor._node = LEAF if array.requires_grad else None
+    return tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,28 @@ class Guard:
     line: str = ""  # where the function read it first: ``train.py:31``
     of: Guard | None = None  # the place that every call reads the holder from; None: it is this one
     kind: type = Missing  # the class of the value at that moment
+    in_dict: bool = False  # of a holder that is let go: its dictionary had the name
+
+    def let_go(self, stand_ins: Mapping[int, Any]) -> None:
+        """Keeps nothing of the first call alive; what stands for its objects is told by their id.
+
+        Every call reads the holder again.
+        """
+        if id(self.holder) in stand_ins:
+            object.__setattr__(self, "in_dict", self._is_in_dict())
+        for field in ("holder", "value"):
+            held = getattr(self, field)
+            object.__setattr__(self, field, stand_ins.get(id(held), held))
+
+    def _is_in_dict(self) -> bool:
+        if type(self.holder) is LetGo:
+            return self.in_dict
+        return has_attributes(self.holder) and self.name in get_plainly(self.holder, "__dict__")
+
+    @property
+    def holder_kind(self) -> type:
+        """The class of the holder, which may have been let go."""
+        return type(self.holder) if self.of is None else self.of.kind
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -88,16 +130,20 @@ class Guard:
         """The reading as Python, from an object that never changes; over names added to `names`."""
         if self.of is not None:
             return self.over(self.of.expression(stem, names), names)
+        if self.read == GIVEN:
+            return self.over("", names)
         names[f"holder{stem}"] = self.holder
         return self.over(f"holder{stem}", names)
 
     def over(self, holder: str, names: dict[str, Any]) -> str:
-        """The reading as Python over the source of its holder."""
+        """The reading as Python over the source of its holder; a given object is a variable."""
+        if self.read == GIVEN:
+            return f"given{self.name}"
         literal = self._literal(names)
         if self.read == PACKED:
             names["packed"] = packed
-        if self.read == ATTRIBUTE and asks_code(type(self.holder), self.name):
-            if has_attributes(self.holder) and self.name in get_plainly(self.holder, "__dict__"):
+        if self.read == ATTRIBUTE and asks_code(self.holder_kind, self.name):
+            if self._is_in_dict():
                 return f"{holder}.__dict__[{literal}]"
             names["attribute_of"] = attribute_of
             return f"attribute_of({holder}, {literal})"
@@ -174,10 +220,11 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "holder": lambda holder, name: holder,
     "holder(*name)": lambda holder, name: holder(*name),
+    "holder.objects[name]": lambda holder, name: holder.objects[name],
 }
 GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, TYPED = [*READS][:10]
 FEW = 6  # names that are looked for one by one
-PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
+PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED, GIVEN = [*READS][10:]
 _TOLD_BY_TYPE = frozenset({str, int, bool, bytes, type(None)})  # equal ones are the same
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF, TYPED})
 

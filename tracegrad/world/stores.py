@@ -8,7 +8,7 @@ written to a place is an effect (`effects.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import CellType, MappingProxyType
@@ -65,6 +65,11 @@ class Store:
     def of_call(self) -> Store:
         """The same place of the object that stands, at this moment, where the holder was read."""
         return self if self.guard.of is None else replace(self, holder=self.guard.where())
+
+    def let_go(self, stand_ins: Mapping[int, Any]) -> None:
+        """As `Guard.let_go`."""
+        self.guard.let_go(stand_ins)
+        object.__setattr__(self, "holder", stand_ins.get(id(self.holder), self.holder))
 
     def put(self, value: Any) -> None:
         """Puts an object there."""
@@ -161,6 +166,6 @@ def _kind(guard: Guard) -> str:
     if guard.read == ATTRIBUTE:
         return "attribute"
     if guard.read in (ITEM, GLOBAL):
-        writable = isinstance(guard.holder, dict | list | MappingProxyType)
+        writable = issubclass(guard.holder_kind, dict | list | MappingProxyType)
         return "item" if writable else ""
     return ""

@@ -15,7 +15,6 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from math import isfinite
 from os.path import basename
@@ -32,6 +31,7 @@ import numpy as np
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
 from tracegrad.ops.dtypes import DEFAULT
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.dispatch import SEQUENCES
@@ -51,9 +51,9 @@ from tracegrad.world.container_copies import Copies
 from tracegrad.world.guard_function import StateCheck, agrees, check, without
 from tracegrad.world.guards import (
     ATTRIBUTE,
-    BY_VALUE,
     CELL,
     CLASS,
+    GIVEN,
     GLOBAL,
     ITEM,
     ITSELF,
@@ -76,18 +76,18 @@ from tracegrad.world.guards import (
 from tracegrad.world.interception import MAKERS_OF_TENSORS, array_given_to, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
+from tracegrad.world.reads_of_versions import NO_ITEMS, Reads
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.tensor_histories import give_memory, refuse_history_write
-from tracegrad.world.tensor_places import Kept, held
+from tracegrad.world.tensor_places import held
 from tracegrad.world.variables import Variables
 
-NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 HANDFUL = 4
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
 
-class World(Variables, Sequences, Classes):
+class World(Variables, Sequences, Classes, Reads):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -118,6 +118,8 @@ class World(Variables, Sequences, Classes):
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
         self._pinned: dict[int, Any] = {}  # those of them whose identity matters
+        self._checked: dict[int, Guard] = {}  # the same, as the check has them
+        self._places: list[Guard] = []  # of which calls read whatever array stands there
         self.contents: list[Seen] = []  # arrays whose numbers were read unseen
         self.shown: list[Seen] = []  # Tensors of which was asked whether they require grad
         self.identities = False  # the function asked whether two arrays are one
@@ -126,6 +128,10 @@ class World(Variables, Sequences, Classes):
         self._holding: dict[int, list[Guard]] | None = None
         for text, value in outside:
             self.enter(value, text)
+
+    def enter_object(self, number: int, value: Any, text: str) -> None:
+        """One of the objects among the arguments: other calls have others of its class."""
+        self._enter_at(self.guard(GIVEN, STATE, number, value, text), value, text)
 
     # -- what is outside --------------------------------------------------------------------------
 
@@ -294,7 +300,7 @@ class World(Variables, Sequences, Classes):
         one, as they did. An object whose identity tells something (`pin`) stays guarded by that.
         """
         return (
-            (guard.of is not None or guard.place in self.renewed)
+            (guard.of is not None or guard.read == GIVEN or guard.place in self.renewed)
             and id(guard.value) not in self._sources
             and id(guard.value) not in self._orders
             and is_renewable(guard.kind)
@@ -607,23 +613,6 @@ class World(Variables, Sequences, Classes):
         self.numbers, self._holding = Numbers(), None
         self.copies.clear()
 
-    def release(self, holders: Iterable[Any]) -> None:
-        """The run left a program of `holders`: what else it met is not kept alive."""
-        guards = self.guards.values()
-        kept = {*map(id, holders), *(id(g.holder) for g in guards), *(id(g.value) for g in guards)}
-        self._sources = {key: known for key, known in self._sources.items() if key in kept}
-        for known in (
-            *(self._read, self._stored, self._originals, self._stand_ins, self._tensors),
-            *(self._own, self._again, self._changed, self.copies, self._log, self._arrays),
-        ):
-            known.clear()
-        self.kept, self.own_leaves, self.given = Kept({}), {}, ()
-        if self.joins is not None:
-            self.joins.release()
-        self.trace = self.loops = self.joins = None
-        self.turn = self.machine.turn = self.machine.inlines = None
-        self.machine.runs_again = bool
-
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""
         return store_of(guard, guard.value, self._classes).place
@@ -647,59 +636,6 @@ class World(Variables, Sequences, Classes):
                 self.trace.left[id(tensor)] = tensor, tensor._traced[1]
                 tensor._array, tensor._traced, tensor._node = array, None, node
                 found.append(Store(guard, tensor, value, "contents"))
-        return found
-
-    def absorb(self, before: World) -> None:
-        """Takes over what runs along other paths of the same function read."""
-        known = {key: x for key, x in before._sources.items() if key not in before._by_path}
-        self._sources = {**known, **self._sources}
-        same_place: dict[int, Guard] = {}  # guards of those runs by id, as they are here
-        for (_, *key), guard in before.guards.items():
-            of = None if guard.of is None else same_place[id(guard.of)]
-            holder = guard.holder if of is None else of.value
-            mine = self.guards.get((id(holder), *key))
-            if mine is None:
-                mine = self.guards[(id(holder), *key)] = self._renewed(before, guard, holder, of)
-            elif not before.is_by_path(guard.value):
-                self.pin(mine.value)
-            same_place[id(guard)] = mine
-        self.numbers.absorb(before.numbers, same_place)
-        self._in_tuples |= before._in_tuples
-        self.identities |= before.identities
-        self.asked_mode |= before.asked_mode
-        self.absorb_derivatives(before)
-        self._holding = None
-        for seen_here, seen in ((self.contents, before.contents), (self.shown, before.shown)):
-            here = {id(x.array) for x in seen_here}
-            seen_here += [x for x in seen if id(x.array) not in here]
-
-    def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
-        """A guard of an earlier run; where an array stands, another may stand there now."""
-        guard = replace(guard, holder=holder, of=of)
-        if is_array(guard.value):
-            now = self.numbers.known.get(guard.place) if guard.read == PACKED else None
-            now = guard.now() if now is None else now
-            if is_array(now):
-                self._sources.setdefault(id(now), (now, guard.text))
-                self._arrays.append(now)
-            return replace(guard, value=now)
-        if not before.is_by_path(guard.value):
-            self.pin(guard.value)
-            return guard
-        guard = replace(guard, value=guard.now())
-        if id(guard.value) not in self._sources and guard.value is not NO_ITEMS:
-            self._by_path[id(guard.value)] = guard
-            self._sources[id(guard.value)] = (guard.value, guard.text)
-        return guard
-
-    def replaced(self) -> set[Any]:
-        """The places that hold another object of the same class now than they held."""
-        found = set()
-        for guard in self.guards.values():
-            if guard.read not in BY_VALUE and is_renewable(guard.kind):
-                now = guard.now()
-                if now is not guard.value and type(now) is guard.kind:
-                    found.add(guard.place)
         return found
 
     def places_of_arrays(self) -> list[Guard]:
@@ -777,9 +713,11 @@ class World(Variables, Sequences, Classes):
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
         guards = without(self.guards.values(), places, read)
+        self._places = [place for place in places if id(place.value) not in read]
         left_out = set(map(id, asked))
-        places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
+        places = [place for place in self._places if id(place) not in left_out]
         by_path, others = self._known_by_path(), self._others()
+        self._checked = by_path
         return check(guards, places, self.contents, self.shown, by_path, others)
 
 

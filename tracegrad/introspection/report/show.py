@@ -16,6 +16,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.introspection.drawing import draw_dot, draw_svg
 from tracegrad.introspection.report.highlighting import python_lines
 from tracegrad.introspection.report.html import report
+from tracegrad.runtime.thread_state import given_objects
 
 
 def _svg(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
@@ -52,7 +53,8 @@ def draw(path: Path, version: Version, function: Callable[..., Any], arguments: 
 def lengths(version: Version, arguments: Arguments) -> dict[str, int]:
     """What the symbols of a version's graph are for these arguments."""
     arrays = [leaf.value for leaf in arguments.leaves if leaf.traced]
-    arrays += version.captured_arrays()
+    with given_objects(arguments.objects):
+        arrays += version.captured_arrays()
     return {name: np.shape(arrays[i])[axis] for name, (i, axis) in version.symbols.items()}
 
 
