@@ -18,7 +18,6 @@ class Purpose(Enum):
     ANSWER = "its call is answered by it, or by what is made of it"
     ARRAYS = "likewise a call on arrays; but where its results have a history, another run is made"
     LOOK = "it answers no call, and leaves nothing as it did it"
-    SHOW = "nor does it, but does what no program does: its version is to be looked at"
 
     @staticmethod
     def of(counts: bool) -> Purpose:

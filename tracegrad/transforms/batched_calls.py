@@ -22,7 +22,7 @@ from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Placement, Transform
-from tracegrad.tracing.restarts import OneByOne, Place, Purpose, RefusedInTrace, Unprogrammed
+from tracegrad.tracing.restarts import OneByOne, Place, RefusedInTrace, Unprogrammed
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -169,14 +169,14 @@ class BatchCalls:
         """The version of a `vmap`, of that for one example."""
         of = self._mapping(arguments)
         args, kwargs = in_call(arguments, next(of.examples(arguments.values)))
-        one = self._one._version_for(args, kwargs, Purpose.LOOK)
+        one = self._one._version_for(args, kwargs, enters=False)
         return over_batch(one, self._function, arguments, mode, of)
 
     def _around_derivatives(self, arguments: Arguments, mode: Mode) -> Version | None:
         """The version of a transform of derivatives, of that of these."""
         inner: Any = self._function
         args, kwargs = in_call(arguments, arguments.values, self._transform.followed)
-        one = inner._version_for(args, kwargs, Purpose.LOOK)
+        one = inner._version_for(args, kwargs, enters=False)
         return over_derivatives(one, self._function, self._transform, arguments, mode)
 
     def _over_derivatives(

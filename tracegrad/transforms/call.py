@@ -739,11 +739,12 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def _version_for(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], purpose: Purpose = Purpose.SHOW
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], enters: bool = True
     ) -> Version:
         """The version for a call, made without that call where there is none.
 
-        Raises `TraceError` where there is no program of what the function does.
+        Such a call finds its entry then, if it `enters`. Raises `TraceError` where there is no
+        program of what the function does; nothing of what calls use up is used up.
         """
         args, kwargs = map_tree(array_leaf, (args, kwargs))
         arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
@@ -755,16 +756,19 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            given = None if purpose is Purpose.LOOK else self._given(args, kwargs)
+            given = self._given(args, kwargs) if enters else None
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
         if self._is_single(arguments):
             first = next(self._mapping(arguments).examples(arguments.values))
-            return self._one._version_for(*in_call(arguments, first), purpose)
+            return self._one._version_for(*in_call(arguments, first), enters)
         # another thread traces: this version is for looking at alone
         try:
-            run = found.run or self._run(arguments, mode, None, purpose=purpose)
+            run = found.run or self._run(arguments, mode, None, purpose=Purpose.LOOK)
+        except Unreplayed as told:
+            text = f"{self.__name__} {told}: its calls run eagerly, and there is no program of it"
+            raise TraceError(text) from None
         except Unprogrammed as told:
             raise TraceError(f"{self.__name__} {told}; there is no program of it") from None
         except AsGiven:

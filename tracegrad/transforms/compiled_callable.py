@@ -32,7 +32,7 @@ from tracegrad.introspection.report.show import checked_path, draw, shown_in_not
 from tracegrad.introspection.verify import Verification, verify
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import given_objects
-from tracegrad.tracing.restarts import Purpose
+from tracegrad.tracing.restarts import Purpose, Unprogrammed
 from tracegrad.transforms.call import Calling, array_leaf
 from tracegrad.values.pytree import map_tree
 
@@ -111,6 +111,9 @@ class Compiled(Calling):
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """The generated source for these arguments (by default the latest), formatted by black.
 
+        Its first line says so where calls run eagerly all the same. Raises `tg.errors.TraceError`
+        where there is no program of what the function does (it reads a file).
+
         part
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
             values and the cotangent of the result to the gradients).
@@ -123,7 +126,13 @@ class Compiled(Calling):
             text = version.source_for(self._bind(args, kwargs)).text
         else:
             text = version.program.source.text
-        return formatted(text)
+        first, end, rest = formatted(text).partition("\n")
+        return f"{first}{self._eagerly(version)}{end}{rest}"
+
+    def _eagerly(self, version: Version) -> str:
+        """What is said of a program that calls do not run; "" where they do."""
+        reason = f"it reads or changes {version.effect}" if version.effect else self._given_up
+        return f" Calls run eagerly: {reason}." if reason else ""
 
     def _part(self, version: Version, part: str) -> str:
         match part:
@@ -200,9 +209,11 @@ class Compiled(Calling):
     def _goes_on(self, arguments: Arguments) -> bool:
         """Whether the function catches what NumPy raises for these arguments."""
         try:
-            self._run(arguments, CHOSEN[self._backend], None, purpose=Purpose.SHOW)
+            self._run(arguments, CHOSEN[self._backend], None, purpose=Purpose.LOOK)
         except RAISED_BY_NUMPY:
             return False
+        except Unprogrammed:  # behind what NumPy raises
+            return True
         return True
 
     def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:

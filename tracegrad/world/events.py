@@ -119,14 +119,16 @@ class Told(Outcome):
     def may_stop(self) -> bool:
         """Whether the run may end here, with all that it has done taken back.
 
-        Where Tensors stand for arrays of JAX it goes on: functions of JAX's take them in a trace,
-        and not in an eager call.
+        One that only looks ends: what it uses up is the calls'. Where Tensors stand for arrays of
+        JAX another goes on: functions of JAX's take them in a trace, and not in an eager call.
         """
-        if STATE.of_jax or self.holds_jax or self.trace.samples:
+        if self.trace.samples:
             return False
-        if self.purpose is Purpose.SHOW:
+        if self.purpose is Purpose.LOOK:
+            return True
+        if STATE.of_jax or self.holds_jax:
             return False
-        return self.purpose is Purpose.LOOK or is_only_thread() or not self.has_acted
+        return is_only_thread() or not self.has_acted
 
     def about_to(self, text: str, lasts: bool = True) -> None:
         """The function is about to read or change something as no program does.
