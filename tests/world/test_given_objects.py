@@ -367,3 +367,49 @@ def test_looks_inside(backend: str, tmp_path: Any) -> None:
         f.draw(tmp_path / "f.svg", m, X)
         f.graph(m, X)
     assert f.cache_info().versions == 1
+
+
+def test_versions_of_objects_that_are_no_more_may_go() -> None:
+    compiled = tg.compile(lambda m, x: x * m.w * {m: 2.0}[m])
+    references = []
+    with warnings.catch_warnings(action="error"):
+        for turn in range(2 * tg.config.versions):
+            m = Model(turn)
+            for _ in range(2):
+                assert_same_bits(compiled(m, X), X * m.w * 2.0)
+            references += [weakref.ref(m), weakref.ref(m.w)]
+    del m
+    gc.collect()
+    assert not [reference for reference in references if reference() is not None]
+    assert 0 < compiled.cache_info().versions <= tg.config.versions
+
+
+def tied(turn: int) -> Any:
+    m = Nested(turn + 1.0)
+    if turn % 2:
+        m.layers[1].w = m.layers[0].w
+    return m
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_arrays_that_objects_share(first: int) -> None:
+    def f(m: Any, x: Any) -> Any:
+        m.layers[0].w += x
+        return m.layers[1].w * x
+
+    def g(m: Any, x: Any) -> Any:
+        m.layers[0].w = m.layers[0].w + x
+        return m.layers[1].w * x
+
+    for function in (f, g):
+        compiled, references = tg.compile(function), []
+        for turn in range(first, 8):
+            m, plain = tied(turn), tied(turn)
+            for _ in range(2):
+                assert_same_bits(compiled(m, X), function(plain, X))
+                assert_same_bits(shown(m.layers), shown(plain.layers))
+            references.append(weakref.ref(m.layers[1].w))
+        del m
+        gc.collect()
+        assert compiled.cache_info().versions <= 2
+        assert not [reference for reference in references if reference() is not None]

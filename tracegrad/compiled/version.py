@@ -274,6 +274,11 @@ class Version:
         return replace(self, program=program, in_order=False, entered=set())
 
     @property
+    def outlived(self) -> bool:
+        """Whether it stands for calls with an object that is no more."""
+        return any([guard.outlived for guard in self.world.guards.values()])
+
+    @property
     def unchanged(self) -> Callable[[], bool]:
         """Tells whether all that the trace read from outside is as it was."""
         return self.check.unchanged

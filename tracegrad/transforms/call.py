@@ -507,12 +507,26 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
 
     def _is_full(self, arguments: Arguments, mode: Mode, left: Sequence[Left]) -> bool:
         """Whether there are as many versions as there may be; says so then."""
+        if len(self._every) < config.versions or left:
+            return False
+        self._drop_outlived()
         every = self._every
-        if len(every) < config.versions or left:
+        if len(every) < config.versions:
             return False
         self._give_up(f"{len(every)} versions were compiled, and calls need others")
         warn_caller(f"{self.__name__}: {too_many(arguments, mode, every)}")
         return True
+
+    def _drop_outlived(self) -> None:
+        """Drops versions that no call can need any more."""
+        for version in [version for version in self._every if version.outlived]:
+            with self._lock:
+                for place, versions in self._versions.items():
+                    self._versions[place] = [v for v in versions if v is not version]
+                self._replace_entries(version)
+                for mode, several in self._quick.items():
+                    self._quick[mode] = tuple([q for q in several if q.version is not version])
+                self._generation += 1
 
     def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
         """Whether places hold others of their class by now that were not known to."""

@@ -30,7 +30,7 @@ from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import TELLING
-from tracegrad.world.stores import Store, as_kept
+from tracegrad.world.stores import Store, as_kept, of_kind
 
 
 class NoForm(Exception):
@@ -234,18 +234,11 @@ class Effect:
             if isinstance(form, Made):
                 return replace(form, items=tuple(map(of, form.items)))
             if isinstance(form, Output):
-                like = _emptied(form.value)
+                like = of_kind(form.value)
                 return Output(like, form.stands, place(form.value))
             return form
 
         return replace(self, operands=tuple(map(of, self.operands)))
-
-
-def _emptied(value: Any) -> Any:
-    """What tells of which kind an output is, without the memory of the first call's."""
-    array = getattr(value, "_array", value)
-    kept = np.empty(0) if isinstance(array, np.ndarray) else array
-    return wrap(kept) if isinstance(value, Tensor) else kept
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,13 @@ from tracegrad.world.guards import (
     PACKED,
     TYPED,
     Guard,
+    LetGo,
     Seen,
     kind_of_items,
     same,
     state_of,
     typed,
+    weakly,
 )
 from tracegrad.world.names_in_check import Names, names_of
 
@@ -253,6 +255,9 @@ def conditions_of(
             found.append(f"type(object{i} := {over(guard)}) is kind{i}")
         elif owner is not None:  # two places held one object
             found.append(f"{over(guard)} is {read[id(owner)]}")
+        elif guard.read == GIVEN and (whose := weakly(guard.value)) is not None:
+            names[f"whose{i}"], read[id(guard)] = whose, over(guard)
+            found.append(f"{over(guard)} is whose{i}()")
         elif guard.value is None or type(guard.value) is bool:
             found.append(condition_of(guard, repr(guard.value)))
         else:
@@ -348,6 +353,8 @@ def apart(objects: Sequence[Any], others: Collection[int]) -> bool:
 def agrees(guard: Guard, now: Any, by_path: Mapping[int, Guard]) -> bool:
     """Whether what stands at a place now is as good as what stood there."""
     owner = by_path.get(id(guard.value))
+    if owner is None and type(guard.value) is LetGo:
+        return now is guard.value.whose()
     if owner is None:
         return bool(now == guard.value) if guard.read == TYPED else same(now, guard.value)
     return type(now) is guard.kind if owner is guard else now is owner.now()

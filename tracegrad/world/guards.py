@@ -13,6 +13,7 @@ from itertools import count, repeat
 from operator import is_, length_hint
 from types import CellType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -38,9 +39,27 @@ MISSING = Missing()
 
 
 class LetGo:
-    """What stands for an object of the first call, of which later calls have another one."""
+    """What stands for an object of the first call, of which later calls have another one.
 
-    __slots__ = ()
+    Where it is to be the very object, that is `whose`.
+    """
+
+    __slots__ = ("whose",)
+
+    def __init__(self, whose: Callable[[], Any] = lambda: None) -> None:
+        self.whose = whose
+
+    def __repr__(self) -> str:
+        found = self.whose()
+        return "an object of before" if found is None else repr(found)
+
+
+def weakly(x: Any) -> Callable[[], Any] | None:
+    """What gives an object while it lives; None of those of which Python cannot tell."""
+    try:
+        return ref(x)
+    except TypeError:
+        return None
 
 
 def emptied(array: Any) -> Any:
@@ -99,6 +118,11 @@ class Guard:
     def holder_kind(self) -> type:
         """The class of the holder, which may have been let go."""
         return type(self.holder) if self.of is None else self.of.kind
+
+    @property
+    def outlived(self) -> bool:
+        """Whether it asks for an object that is no more."""
+        return self.read == GIVEN and type(self.value) is LetGo and self.value.whose() is None
 
     @property
     def place(self) -> tuple[Any, ...]:

@@ -629,7 +629,7 @@ class Joins:
         self.watched.clear()
         self.first.clear()
         self.around.clear()
-        self.looking = self.trace = None
+        self.looking = None
 
     def derives(self) -> None:
         """A derivative is taken in the run, of what arms have done by themselves, too."""

@@ -14,7 +14,18 @@ from typing import Any
 from tracegrad.world.code_origin import is_renewable
 from tracegrad.world.container_copies import Copies
 from tracegrad.world.events import Told
-from tracegrad.world.guards import BY_VALUE, PACKED, Guard, LetGo, Place, Seen, emptied, is_array
+from tracegrad.world.guards import (
+    BY_VALUE,
+    GIVEN,
+    PACKED,
+    Guard,
+    LetGo,
+    Place,
+    Seen,
+    emptied,
+    is_array,
+    weakly,
+)
 from tracegrad.world.number_inputs import Numbers
 from tracegrad.world.tensor_places import Kept
 
@@ -34,6 +45,7 @@ class Reads(Told):
     pin: Callable[[Any], None]
     _sources: dict[int, tuple[Any, str]]
     _by_path: dict[int, Guard]
+    _pinned: dict[int, Any]
     _checked: dict[int, Guard]
     _places: list[Guard]
     _read: dict[Place, tuple[Any, Any]]
@@ -48,16 +60,22 @@ class Reads(Told):
 
         By id: what stands for each of them.
         """
-        found: dict[int, Any] = {key: LetGo() for key in self._checked}
+        found: dict[int, Any] = {
+            key: emptied(guard.value) if is_array(guard.value) else LetGo()
+            for key, guard in self._checked.items()
+        }
+        for guard in self.guards.values():
+            if guard.read == GIVEN and (whose := weakly(guard.value)) is not None:
+                found.setdefault(id(guard.value), LetGo(whose))
         for guard in self._places:
             if guard.of is not None and is_array(guard.value):
                 found.setdefault(id(guard.value), emptied(guard.value))
         for guard in self.guards.values():
             guard.let_go(found)
-        for of in (self._by_path, self._checked):
-            renewed = {id(found[key]) if key in found else key: guard for key, guard in of.items()}
-            of.clear()
-            of.update(renewed)
+        renewed = {id(found[key]): guard for key, guard in self._checked.items()}
+        self._checked.clear()  # which the check has, too
+        self._checked.update(renewed)
+        self._by_path, self._pinned = renewed, {}
         known = [(found[key], text) for key, (_, text) in self._sources.items() if key in found]
         self._sources = {key: x for key, x in self._sources.items() if key not in found}
         self._sources.update({id(x): (x, text) for x, text in known})
@@ -80,12 +98,12 @@ class Reads(Told):
             *(self._absent, self._scopes),
         ):
             known.clear()
-        self.kept, self.own_leaves, self.given, self._places = Kept(), {}, (), []
+        self.kept, self.own_leaves, self.given, self._places = Kept({}), {}, (), []
         if self.joins is not None:
             self.joins.release()
         self.trace = self.loops = self.lengths = self.joins = None
         self.turn = self.machine.turn = self.machine.inlines = None
-        self.machine.runs_again = bool
+        self.machine.runs_again, self.machine.ops = bool, {}
         return let_go
 
     def absorb(self, before: Reads) -> None:

@@ -67,8 +67,9 @@ class Store:
         return self if self.guard.of is None else replace(self, holder=self.guard.where())
 
     def let_go(self, stand_ins: Mapping[int, Any]) -> None:
-        """As `Guard.let_go`."""
+        """As `Guard.let_go`; the value is one of the trace's."""
         self.guard.let_go(stand_ins)
+        object.__setattr__(self, "value", of_kind(self.value))
         object.__setattr__(self, "holder", stand_ins.get(id(self.holder), self.holder))
 
     def put(self, value: Any) -> None:
@@ -135,6 +136,13 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
         array = np.asarray(value)
         return wrap(array) if isinstance(before, Tensor) else array
     return as_plain(value, type(getattr(before, "_array", before)))
+
+
+def of_kind(value: Any) -> Any:
+    """What tells of which kind an output is, without the memory of the first call's."""
+    array = getattr(value, "_array", value)
+    kept = np.empty(0) if isinstance(array, np.ndarray) else array
+    return wrap(kept) if isinstance(value, Tensor) else kept
 
 
 def as_plain(value: Any, kind: type) -> Any:

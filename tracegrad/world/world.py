@@ -13,7 +13,7 @@ import operator
 import re
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import isfinite
@@ -655,13 +655,28 @@ class World(Variables, Sequences, Classes, Reads):
             for guard in self.guards.values():
                 self._holding.setdefault(id(guard.value), []).append(guard)
         found = self._holding.get(id(holder), [])
-        if len(found) != 1 or id(holder) in self._in_tuples:
+        if not found or id(holder) in self._in_tuples:
+            return None
+        if len(found) > 1 and not self._is_shared(found):
             return None
         in_list = found[0].read == ITEM and (
             type(found[0].holder) in (list, deque) or found[0].of is not None
         )
         named = found[0].read in (GLOBAL, ATTRIBUTE, CELL, PACKED)
         return found[0] if in_list or named else None
+
+    def _is_shared(self, places: Sequence[Guard]) -> bool:
+        """Whether objects that are known by their place hold one array, or Tensor, at places.
+
+        It is known by the first: at the others stands the same one, whichever that is.
+        """
+        return all([guard.of is not None and is_array(guard.value) for guard in places])
+
+    def _shared_arrays(self, places: Iterable[Guard], but: Collection[int]) -> dict[int, Guard]:
+        """The arrays that objects hold at several places: by id the first of these."""
+        holding = self._holding or {}
+        shared = [guard for guard in places if len(holding.get(id(guard.value), [])) > 1]
+        return {id(guard.value): guard for guard in shared if id(guard.value) not in but}
 
     def called(self, holder: Any) -> str | None:
         """The name by which the function's code knows an array that stands in one place."""
@@ -671,7 +686,7 @@ class World(Variables, Sequences, Classes, Reads):
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
-        skipped, by_path = set(map(id, filter(self._is_read_again, but))), self._known_by_path()
+        skipped, by_path = set(map(id, filter(self._is_read_again, but))), self._checked
         for guard in self.guards.values():
             if id(guard) not in skipped and not agrees(guard, guard.now(), by_path):
                 return guard
@@ -710,13 +725,15 @@ class World(Variables, Sequences, Classes, Reads):
         """
         places = [g for g in {id(g): g for g in but}.values() if self._is_read_again(g)]
         read = {id(seen.array) for seen in self.contents}
+        by_path, others = self._known_by_path(), self._others()
+        by_path.update(self._shared_arrays(places, read))
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
+        places = [place for place in places if id(place.value) not in by_path]
         guards = without(self.guards.values(), places, read)
         self._places = [place for place in places if id(place.value) not in read]
         left_out = set(map(id, asked))
         places = [place for place in self._places if id(place) not in left_out]
-        by_path, others = self._known_by_path(), self._others()
         self._checked = by_path
         return check(guards, places, self.contents, self.shown, by_path, others)
 
