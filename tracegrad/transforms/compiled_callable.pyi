@@ -97,6 +97,9 @@ class Compiled(Generic[_P, _R]):
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """The generated source for these arguments (by default the latest), formatted by black.
 
+        Its first line says so where calls run eagerly all the same. Raises `tg.errors.TraceError`
+        where there is no program of what the function does (it reads a file).
+
         part
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
             values and the cotangent of the result to the gradients).
