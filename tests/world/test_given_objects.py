@@ -153,6 +153,17 @@ def changes_what_it_holds(m, x):
     return m.layers[0].w
 
 
+def with_one_float(turn: int) -> Any:
+    m = Model(turn + 1.0)
+    m.other = m.rate  # the very object
+    return m
+
+
+@program(with_one_float)
+def floats_that_are_one_object(m, x):
+    return x * m.w * m.rate + m.other
+
+
 def with_bias(turn: int) -> Any:
     m = Model(turn + 1.0)
     if turn % 3 == 1:
@@ -354,6 +365,21 @@ def test_calls_within_calls_have_their_own_objects() -> None:
             plain.w = expected
             assert_same_bits(f(m, X), expected.sum())
             assert_same_bits(m.w, expected)
+
+
+def test_files_have_the_arrays_of_one_object(tmp_path: Any) -> None:
+    for k in (1.0, 2.0):
+        m = Method(k)
+        m.f(X)
+        for given in ((X,), ()):  # these arguments, or those of the latest version
+            m.f.export(tmp_path / "f.py", *given)
+            loaded = tg.load(tmp_path / "f.py", m.f)
+            assert_same_bits(loaded(X), X * k)
+            assert loaded.verify(X)
+        with pytest.raises(tg.errors.ExportError, match="self is"):
+            Method.f.export(tmp_path / "f.py", m, X)
+        with pytest.raises(tg.errors.ArgumentError, match="pass these"):
+            Method.f.export(tmp_path / "f.py")
 
 
 @pytest.mark.parametrize("backend", ["numpy", "jax"])

@@ -94,8 +94,23 @@ class Exported:
         for name, source in zip(self._facts.get("generators", ()), sources, strict=False):
             getattr(self._module, name).bit_generator.state = source.state
         with given_objects(arguments.objects):
-            checks = list(self._arrays(version.captured_arrays()))
-        steps = self._steps(compiled, version, args, kwargs, tolerance, bool(instance))
+            known = compiled, version, arguments
+            return self._verified(*known, args, kwargs, tolerance, bool(instance))
+
+    def _verified(
+        self,
+        compiled: Compiled,
+        version: Any,
+        arguments: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tolerance: float | None,
+        bound: bool,
+    ) -> Verification:
+        """The same, where the thread knows the objects among the arguments."""
+        sources = sources_of(version.program.graph)
+        checks = list(self._arrays(version.captured_arrays()))
+        steps = self._steps(compiled, version, args, kwargs, tolerance, bound)
         stored = {name: getattr(self._module, name) for name in self._facts.get("stores", ())}
         try:
             given = map_tree(_copied, args), map_tree(_copied, kwargs)

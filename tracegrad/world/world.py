@@ -675,7 +675,8 @@ class World(Variables, Sequences, Classes, Reads):
     def _shared_arrays(self, places: Iterable[Guard], but: Collection[int]) -> dict[int, Guard]:
         """The arrays that objects hold at several places: by id the first of these."""
         holding = self._holding or {}
-        shared = [guard for guard in places if len(holding.get(id(guard.value), [])) > 1]
+        arrays = [guard for guard in places if is_array(guard.value)]
+        shared = [guard for guard in arrays if len(holding.get(id(guard.value), [])) > 1]
         return {id(guard.value): guard for guard in shared if id(guard.value) not in but}
 
     def called(self, holder: Any) -> str | None:
