@@ -18,6 +18,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
+from tracegrad.runtime.thread_state import STATE
 
 X = np.array([0.5, -1.25, 2.0])
 PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]], int]] = {}
@@ -343,28 +344,40 @@ def test_an_object_that_is_returned() -> None:
 
 
 def test_calls_within_calls_have_their_own_objects() -> None:
-    inner = tg.compile(reads_arrays_and_floats)
-    other = Model(5.0)
+    inner = tg.compile(writes_a_slot)
 
-    @tg.custom_vjp
-    def rule(x: Any) -> Any:
-        inner(other, X)
-        return x * 2.0
+    class Asks(Model):
+        def __repr__(self) -> str:
+            inner(Slotted(5.0), X)
+            return "asked"
 
-    rule.defvjp(lambda x: (rule(x), None), lambda saved, ct: (ct * 2.0,))
+    def f(m: Any, x: Any) -> Any:
+        m.last = x * m.w
+        return m.last + len(f"{m}")
 
-    def outer(m: Any, x: Any) -> Any:
-        m.w = rule(x) + m.w
-        return m.w.sum()
-
-    f = tg.compile(outer)
+    compiled = tg.compile(f)
     for k in (1.0, 2.0, 3.0, 4.0):
-        m, plain = Model(k), Model(k)
+        m = Asks(k)
         for _ in range(3):
-            expected = X * 2.0 + plain.w
-            plain.w = expected
-            assert_same_bits(f(m, X), expected.sum())
-            assert_same_bits(m.w, expected)
+            assert_same_bits(compiled(m, X), X * m.w + len("asked"))
+            assert_same_bits(m.last, X * m.w)
+            assert STATE.objects == ()
+
+
+def test_no_object_stays_behind_a_call_that_raises() -> None:
+    def f(m: Any, x: Any) -> Any:
+        m.last = np.linalg.inv(x * m.rate)
+        return m.last
+
+    compiled, singular = tg.compile(f), np.zeros((2, 2))
+    for k in (1.0, 2.0, 3.0, 4.0):
+        m = Model(k)
+        for _ in range(3):
+            assert_same_bits(compiled(m, np.eye(2)), np.linalg.inv(np.eye(2) * m.rate))
+            with pytest.raises(np.linalg.LinAlgError):
+                compiled(m, singular)
+            assert STATE.objects == ()
+    assert compiled.cache_info().versions == 1
 
 
 def test_files_have_the_arrays_of_one_object(tmp_path: Any) -> None:
