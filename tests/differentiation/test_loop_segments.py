@@ -1,6 +1,7 @@
 """Loops with a budget: what they keep, the same bits, and what the source says of it."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -302,3 +303,168 @@ def test_arms_that_meet_in_turns_have_a_budget(function, budget):
     assert_same_bits(bounded(x, w), plain(x, w))
     assert_same_bits(bounded(x[::-1].copy(), w), plain(x[::-1].copy(), w))
     assert len(bounded.source(x, w)) < 3 * len(plain.source(x, w))
+
+
+def last_number(x, w):
+    s = w[0]
+    for v in x:
+        s = np.sin(s) + v
+    return s
+
+
+def last_arrays(x, w):
+    h, p = w * 0.5, np.ones(3)
+    for t in range(len(x)):
+        h, p = np.sin(h) * 1.1 + x[t], p * h
+    return {"h": h, "p": p}
+
+
+def last_beside_its_list(x, w):
+    h, kept = w * 0.5, []
+    for t in range(len(x)):
+        h = np.tanh(h * w + x[t])
+        kept.append(h)
+    return h, np.cos(h), np.stack(kept), h
+
+
+def last_of_nested(x, w):
+    h = w * 1.0
+    for i in range(8):
+        for t in range(len(x)):
+            h = np.tanh(h * w + 0.1 * i * x[t])
+    return h
+
+
+def last_or_left(x, w):
+    s = w[0]
+    for t in range(len(x)):
+        s = 0.9 * np.sin(s) + x[t] if x[t] > -0.5 else s * w[1]
+        if s < -1.2:
+            return s * 2
+    return s
+
+
+def last_of_while(x, w):
+    h = w * 1.0
+    while (h * h).sum() < 9.0:
+        h = 1.1 * h + 0.01 * x[0]
+    return h
+
+
+LAST = [last_number, last_arrays, last_beside_its_list, last_of_nested, last_or_left, last_of_while]
+
+
+@pytest.mark.parametrize("budget", [60, 400])
+@pytest.mark.parametrize("function", LAST, ids=[f.__name__ for f in LAST])
+def test_jacobians_of_what_a_loop_leaves(function, budget):
+    x, w = np.linspace(-1, 1, 23), np.array([0.5, -0.3, 0.9])
+    bounded = tg.jacrev(tg.checkpoint(function, max_bytes=budget), argnums=(0, 1))
+    for at in (x, -x):
+        assert_same_bits(bounded(at, w), tg.jacrev(function, argnums=(0, 1))(at, w))
+    if budget == 60:
+        assert "turns are made again" in said_by(bounded.source(x, w))
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: tg.jacobian(f, mode="reverse"),
+        lambda f: tg.jacfwd(tg.jacrev(f)),
+        lambda f: tg.compile(tg.jacrev(f)),
+        lambda f: tg.jacrev(f, backend="numba"),
+        lambda f: lambda x, w: tg.vmap(tg.jacrev(f))(np.stack([x, -x]), np.stack([w, w])),
+        lambda f: lambda x, w: tg.vjp(f, x, w)[1](1.0),
+    ],
+    ids=["jacobian", "of jacfwd", "compiled", "numba", "vmap", "vjp"],
+)
+def test_what_a_loop_leaves_in_other_transforms(transform):
+    x, w = np.linspace(-1, 1, 23), np.array([0.5, -0.3, 0.9])
+    bounded = tg.checkpoint(last_number, max_bytes=60)
+    assert_same_bits(transform(bounded)(x, w), transform(last_number)(x, w))
+
+
+def noisy(generator, x):
+    for _ in range(20):
+        x = x * (1 + 0.1 * generator.normal(size=2))
+    return np.sum(np.sin(x))
+
+
+def noisy_until(generator, x):
+    while np.sum(x) < 9.0:
+        x = x * (1 + generator.uniform())
+    return np.sum(np.sin(x))
+
+
+def noisy_in_inner_loops(generator, x):
+    for _ in range(8):
+        for _ in range(9):
+            x = np.sin(x) * 1.1
+        x = x + 0.1 * x * generator.standard_normal(2)
+    return np.sum(x * x)
+
+
+def noisy_before_it_is_left(generator, x):
+    for _ in range(20):
+        if generator.uniform() > 0.9:
+            return np.sum(x) * 2
+        x = np.sin(x) * 1.1
+    return np.sum(x * x)
+
+
+def dropped(generator, x):
+    for _ in range(20):
+        x = np.sin(x) + tg.nn.dropout(x, 0.3) * 0.1
+    return np.sum(x * x)
+
+
+NOISY = [noisy, noisy_until, noisy_in_inner_loops, noisy_before_it_is_left, dropped]
+TRANSFORMS = {
+    "grad": tg.value_and_grad,
+    "jacrev": tg.jacrev,
+    "hessian": tg.hessian,
+    "hvp": lambda f: lambda x: tg.hvp(f, (x,), (np.ones(2),)),
+    "numba": lambda f: tg.value_and_grad(f, backend="numba"),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("function", NOISY, ids=[f.__name__ for f in NOISY])
+def test_numbers_are_drawn_once(function, transform):
+    found = []
+    for max_bytes in (None, 40):
+        generator = tg.random.Generator(0)
+        tg.random.manual_seed(0)
+        drawing = partial(function, generator)
+        if max_bytes is not None:
+            drawing = tg.checkpoint(drawing, max_bytes=max_bytes)
+        derived = TRANSFORMS[transform](drawing)
+        calls = [derived(np.array([0.7, 0.9])) for _ in range(3)]
+        found.append((calls, generator.normal(), tg.random.normal()))
+    assert_same_bits(*found)
+
+
+def test_unknown_code_runs_once():
+    calls = []
+
+    def forward(x):
+        calls.append(1)
+        return x * 1.1, None
+
+    @tg.custom_vjp
+    def scaled(x):
+        return x * 1.1
+
+    scaled.defvjp(forward, lambda _, ct: (ct * 1.1,))
+
+    def loss(x):
+        for _ in range(20):
+            x = scaled(np.sin(x))
+        return np.sum(x)
+
+    plain, bounded = tg.grad(loss), tg.grad(tg.checkpoint(loss, max_bytes=40))
+    assert_same_bits(bounded(np.ones(2)), plain(np.ones(2)))
+    calls.clear()
+    bounded(np.ones(2))
+    assert len(calls) == 20
+    assert "they draw numbers or run unknown code" in said_by(bounded.source(np.ones(2)))

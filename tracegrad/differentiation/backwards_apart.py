@@ -66,10 +66,12 @@ def backwards_apart(
     if any(call.op is hooked for call in calls):
         raise Unrollable("turns have hooks")
     cotangents = cotangents_of(graph, active_values(graph, wanted), some)
+    returned = [end.outputs for end in ends(graph.block)]
 
-    def seeds(stage: Stage, number: int) -> dict[Value, Value]:
+    def seeds(stage: Stage, number: int, outputs: Sequence[Value]) -> dict[Value, Value]:
         stage.builder.call(backward_begins, (), Origin(section="backward"), number=number)
-        return dict(cotangents[number])
+        now = dict(zip(returned[number], outputs, strict=True))
+        return {now[value]: ct for value, ct in cotangents[number].items()}
 
     joint, _ = numbered_gradients(graph, wanted, seeds, zeros=False)
     backwards: dict[int, Block] = {}

@@ -116,7 +116,7 @@ def with_products(
         moved = _by_elements(whole, targets, single, asked[0])
     else:
         moved, numbers = _pulled(
-            whole, targets, asked, lambda stage, number: _seeds(stage, asked[number], single)
+            whole, targets, asked, lambda stage, _, values: _seeds(stage, values, single)
         )
         counts = [counts[number] for number in numbers]
     moved = dce(moved)
@@ -206,8 +206,7 @@ def _by_cotangents(
     unit = _unit(asked[0], length)
     counts = [len(block.outputs) for block in ends(graph.block)]
 
-    def seeds(stage: Stage, number: int) -> dict[Value, Value]:
-        values = asked[number]
+    def seeds(stage: Stage, _: int, values: Sequence[Value]) -> dict[Value, Value]:
         return _seeds(stage, values, _cut(stage, unit, values, "bar"))
 
     whole = graph.replace(inputs=(*graph.inputs, unit))
@@ -229,17 +228,22 @@ def _pulled(
 ) -> tuple[Graph, list[int]]:
     """The graph with gradients, and for each of its returns the number of that in the old one.
 
-    `seeds` writes the cotangents of what is `asked`: the old graph is one that returns that.
+    `seeds` writes the cotangents of what is `asked`: the old graph is one that returns that. It
+    gets those values as they are where the gradients are written.
     """
     rest = iter(asked)
     before = [len(block.outputs) for block in ends(graph.block)]
     whole = graph.with_block(
         at_ends(graph.block, lambda b: replace(b, outputs=(*b.outputs, *next(rest))))
     )
+
+    def of_asked(stage: Stage, number: int, outputs: Sequence[Value]) -> dict[Value, Value]:
+        return seeds(stage, number, outputs[before[number] :])
+
     if any(isinstance(node, Join) for node in graph.all_nodes) and not has_loops(graph):
-        pulled, numbers = joined_gradients(whole, targets, seeds), [*range(len(before))]
+        pulled, numbers = joined_gradients(whole, targets, of_asked), [*range(len(before))]
     else:
-        pulled, numbers = numbered_gradients(whole, targets, seeds)
+        pulled, numbers = numbered_gradients(whole, targets, of_asked)
     of = iter(numbers)
 
     def given(block: Block) -> Block:

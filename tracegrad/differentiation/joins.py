@@ -45,8 +45,8 @@ from tracegrad.ops.shape.creation import zeros_of
 def joined_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
-    `seeds` writes the cotangents of what a return gives, by its number in the order of the graph;
-    without it that of the first output is 1.
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the graph
+    and by its outputs; without it that of the first output is 1.
     Raises `Unjoined` for a join whose backward has no such form.
     """
     _require_plain(graph)
@@ -107,7 +107,7 @@ class _Writer(WaysBack):
 
     def apart(self, some: Mapping[int, Collection[Value]]) -> Apart:
         cts = cotangents_of(self.graph, self.active, some)
-        self.seeds = lambda _, number: cts[number]
+        self.seeds = lambda _, number, outputs: cts[number]
         found = self._backwards()
         names = self._renamed()
         backwards = [
@@ -128,7 +128,7 @@ class _Writer(WaysBack):
                 if self.seeds is None:
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
-                    cts = self.seeds(self.reverse.stage, number)
+                    cts = self.seeds(self.reverse.stage, number, end.outputs)
                 block = self._from_end(path, Flow(cts), self._returned)
             found[end] = behind(builder, block)
         return found

@@ -82,7 +82,7 @@ MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 NONE = Number(None, 0)
 
-Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
+Seeds: TypeAlias = "Callable[[Stage, int, Sequence[Value]], Cotangents]"
 
 
 def numbered_gradients(
@@ -92,9 +92,9 @@ def numbered_gradients(
 
     With it, for each of its returns the number of that in the old graph: where whole turns may have
     been made or none, the backward of a return goes two ways. `seeds` writes the cotangents of what
-    a return gives, by its number in the order of the graph; without it that of the first output is
-    1. Where no cotangent flows stand `zeros`, else what is `unset`. Raises `Unrollable` where a
-    loop has no such form.
+    a return gives, by its number in the order of the graph and by its outputs, which may be other
+    values than in the graph; without it that of the first output is 1. Where no cotangent flows
+    stand `zeros`, else what is `unset`. Raises `Unrollable` where a loop has no such form.
     """
     graph = with_last_items(through_lists(as_recorded(graph)), wanted)
     graph, labels = with_flags(without_repeats(graph), wanted)
@@ -181,7 +181,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
                 if self.seeds is None:
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
-                    cts = self.seeds(self.reverse.stage, number)
+                    cts = self.seeds(self.reverse.stage, number, end.outputs)
                 block = self._from_end(path, Flow(cts), self._each(self._returned))
                 block = block.with_nodes((*builder.nodes, *block.nodes))
                 self.ends[end] = giving(block, end)

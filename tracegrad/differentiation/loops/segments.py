@@ -98,8 +98,9 @@ class Segments:
         plan = self._plan(last, min(budgets)) if budgets else None
         loops: list[Node] = [last]
         if plan is not None:
-            loops = self._in_segments(last, plan)
             self._say(last, plan)
+            if not self._has_effects(last):
+                loops = self._in_segments(last, plan)
         return block.with_nodes((*nodes, *loops))
 
     # -- how --------------------------------------------------------------------------------------
@@ -158,6 +159,11 @@ class Segments:
             for node in walk(loop.turn.nodes)
         )
 
+    def _has_effects(self, loop: Loop) -> bool:
+        """Whether turns do what they may do once: they draw numbers, or run unknown code."""
+        calls = (node for node in walk(loop.turn.nodes) if isinstance(node, Call))
+        return any(Trait.EFFECT in call.op.traits for call in calls)
+
     def _leaves(self, loop: Loop) -> bool:
         """Whether paths leave a loop in a turn."""
         return any(True for _ in ends(loop.turn))
@@ -176,7 +182,9 @@ class Segments:
     def _say(self, loop: Loop, plan: Plan) -> None:
         """A line of the header."""
         where, schedule = f"{loop.origin.file}:{loop.origin.line}", plan.schedule
-        if schedule is None:
+        if self._has_effects(loop):
+            how = "all its turns: they draw numbers or run unknown code, and are not made again"
+        elif schedule is None:
             how = "what the 1st, 2nd, 4th, 7th, 11th ... turn began with; turns are made again"
         else:
             peak = f", {bytes_text(plan.bytes)} at most" if plan.bytes else ""
