@@ -71,7 +71,7 @@ def program(seed, draws):
             lines += [f"if {any_of(TESTS)}:", *indented(assigned())]
             if random.random() < 0.6:
                 lines += ["else:", *indented(assigned())]
-        if random.random() < 0.1:
+        if random.random() < 0.1 and not lists:
             lines += ["if s > 1.5:", *indented([any_of(["break", f"return {early}"])])]
         if depth and random.random() < 0.3:
             lines += ["for u in range(9):", *indented(statements(0))]
@@ -84,12 +84,11 @@ def program(seed, draws):
 
     lines = []
     for _ in range(kinds - 1):
-        heads = LOOPS[:-1] if lists else LOOPS  # of a while its list is as long as data tell
+        heads = LOOPS[:-1] if lists else LOOPS  # no list is as long as data tell
         bent = [any_of(["s = np.sin(s) + 0.1 * h[1]", "h = np.tanh(h * w + x[t])"])]
         lines += [*any_of(heads).split("\n"), *indented([*bent, *statements(1)])]
     if lists and len(names) == 1:
         returned = f"({returned}, np.stack(kept))"
-        lines = [line.replace(f"return {early}", "break") for line in lines]
     return HEAD + "\n".join(indented([*lines, f"return {returned}"])) + "\n"
 
 
