@@ -381,3 +381,24 @@ def test_settings_among_the_arguments_have_no_cotangent(compiled, looped):
         assert_same_bits(got[0]["w"], expected[0]["w"])
         assert_same_bits(got[1], expected[1])
         assert_same_bits(got[0]["by"], expected[0]["by"])
+
+
+@pytest.mark.parametrize("has_aux", [False, True])
+def test_what_is_returned_and_left_outside_is_a_number_there_from_the_first_call_on(has_aux):
+    log, calls = [], {"n": 0}
+
+    def f(x):
+        calls["n"] += 1
+        s = np.sum(x**2)
+        log.append(s)
+        log.append([s, x * 3])
+        return (s, log[-1]) if has_aux else s
+
+    for x in (X, W, X + 1):
+        value, pull, *aux = tg.vjp(f, x, has_aux=has_aux)
+        *_, left, (first, second) = log
+        assert type(left) is type(first) is np.float64 and left == first == value
+        assert type(second) is np.ndarray and (second == x * 3).all()
+        assert_same_bits(pull(1.0)[0], 2 * x)
+        assert not has_aux or aux[0][0] == value
+    assert len(log) == 6 and calls == {"n": 3}

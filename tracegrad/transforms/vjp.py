@@ -279,8 +279,9 @@ def _by_program(
         return None
     tell_of_lost_history_of_run(found.run)
     settle(found.run, [x for x in flatten(args)[0] if isinstance(x, np.ndarray)])
-    returned = map_tree(partial(without_trace, found.run), found.run.returned)
-    found.run.world.settle()
+    returned = map_tree(_same, found.run.returned)
+    found.run.world.settle()  # while it knows what is of the trace
+    returned = map_tree(partial(without_trace, found.run), returned)
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]
     for x in asked:  # the caller may write to its arrays before the pull

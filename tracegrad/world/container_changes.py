@@ -8,7 +8,7 @@ be replayed.
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import _count_elements, deque  # type: ignore[attr-defined]
 from collections.abc import Iterable
 from types import WrapperDescriptorType
 from typing import Any
@@ -18,8 +18,8 @@ import numpy as np
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.callable_names import text_of_key
 from tracegrad.world.effects import NoForm, as_printed, frozen, prints_plainly
-from tracegrad.world.guards import CALLED, GLOBAL, ITEM, PLAIN, PRESENT, place_of
-from tracegrad.world.native_reads import contents, guard_length, items_alone
+from tracegrad.world.guards import CALLED, GLOBAL, ITEM, PLAIN, PRESENT
+from tracegrad.world.native_reads import contents, guard_length, items_alone, with_plain_keys
 from tracegrad.world.tensor_places import ITEM as PLACE
 from tracegrad.world.world import World, rule_for
 
@@ -203,11 +203,20 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
     if not world.is_outside(x) or not _sets_in_c(x):
         world.changes(x)
         method(x, *[items_alone(world, y) for y in rest], **keywords)
+        with_plain_keys(world, x)
         world.puts(operands, keywords)
         return
     found: dict[Any, Any] = dict(*[items_alone(world, y) for y in rest], **keywords)
     for key, value in found.items():
         set_item(world, operator.setitem, (x, key, value), {})
+
+
+@rule_for(_count_elements)
+def count(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
+    """``counter.update(items)``"""
+    x, items = operands
+    world.changes(x)
+    operation(x, [world.hashed(item) for item in contents(world, items)])
 
 
 def _sets_in_c(x: Any) -> bool:
@@ -264,7 +273,7 @@ def change_set(world: World, method: Any, operands: Operands, keywords: Keywords
         if method is set.remove:
             text = f"{text_of_key(item)} in {world.text_of(x)}"
             world.guard(PRESENT, x, item, item in x, text)
-        changed.members.add(place_of(x, item))
+        changed.members.add(world._place(x, item))
         world.does(method, x, item, text=world.text_of(x))
     world.puts(operands, keywords)
     method(x, item)

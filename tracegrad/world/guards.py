@@ -211,8 +211,13 @@ class Guard:
 
 def key_of(name: Any) -> Any:
     """What tells names apart, without running a user's ``__hash__``."""
-    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
-        return type(name), name
+    kind = type(name)
+    if kind in PLAIN:
+        return kind, name
+    if kind is tuple or kind is frozenset:
+        return kind, kind(map(key_of, name))
+    if kind.__module__ == "numpy" and isinstance(name, np.number | np.bool_):
+        return kind, name
     return id(name)
 
 

@@ -273,7 +273,10 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         if name in _COMPARING and not keywords.get("key"):
             _reads_items(world, x)
         world.puts(operands, keywords)
-        return method(x, *_plain(world, tuple(rest)), **_plain_keywords(world, keywords))
+        result = method(x, *_plain(world, tuple(rest)), **_plain_keywords(world, keywords))
+        if name in _FILLING:
+            with_plain_keys(world, x)
+        return result
     if of is object and name in ("__init__", "__init_subclass__", "__new__"):
         return method(*operands, **keywords)
     if name == "seed" and isinstance(x, native_tables.GENERATORS) and rest in ([], [None]):
@@ -320,6 +323,8 @@ def _reads_items(world: World, x: Any) -> None:
             world.effect(f"{world.text_of(x)}, of which C code compares arrays,")
 
 
+_FILLING = frozenset({"update", "__ior__", "__init__"})
+"""Methods of dictionaries that put keys there which they are not given one by one."""
 _KEEPING_KEYS = frozenset({"__setitem__", "setdefault", "add"})
 _BY_KEY = frozenset({*_KEEPING_KEYS, "__getitem__", "__delitem__", "__contains__", "get", "pop"})
 """Methods of dictionaries and sets that hash what they are given first."""

@@ -22,6 +22,7 @@ from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
 from tracegrad.world.callable_names import read_by_c, text_of_key
 from tracegrad.world.code_origin import is_mutable, is_trusted
+from tracegrad.world.equal_keys import rekey
 from tracegrad.world.guards import (
     ATTRIBUTE,
     EACH,
@@ -261,12 +262,12 @@ def followed(world: World, x: Any) -> Any:
 
 def with_plain_keys(world: World, made: Any) -> Any:
     """What C code has made: a dictionary or set that Python has hashed, as the caller has it."""
-    if type(made) not in (set, frozenset, dict):
+    if isinstance(made, dict):
+        rekey(made, world.hashed)
+    if type(made) not in (set, frozenset):
         return made
     keys = list(map(world.hashed, made))
-    if all(map(operator.is_, keys, made)):
-        return made
-    return dict(zip(keys, made.values(), strict=True)) if type(made) is dict else type(made)(keys)
+    return made if all(map(operator.is_, keys, made)) else type(made)(keys)
 
 
 def guard_returned(world: World, x: Any) -> None:

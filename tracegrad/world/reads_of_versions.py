@@ -13,6 +13,7 @@ from typing import Any
 
 from tracegrad.world.code_origin import is_renewable
 from tracegrad.world.container_copies import Copies
+from tracegrad.world.equal_keys import EqualKeys
 from tracegrad.world.events import Told
 from tracegrad.world.guards import (
     BY_VALUE,
@@ -99,6 +100,7 @@ class Reads(Told):
         ):
             known.clear()
         self.kept, self.own_leaves, self.given, self._places = Kept({}), {}, (), []
+        self._equal = EqualKeys()
         if self.joins is not None:
             self.joins.release()
         self.trace = self.loops = self.lengths = self.joins = None

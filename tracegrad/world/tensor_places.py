@@ -28,8 +28,9 @@ import numpy as np
 
 from tracegrad.machine.world_protocol import get_plainly, set_plainly, type_dict, type_mro
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.world.equal_keys import EqualKeys, compares_in_c
 from tracegrad.world.guards import ATTRIBUTE as OF_OBJECT
-from tracegrad.world.guards import MISSING, Guard
+from tracegrad.world.guards import MISSING, Guard, key_of
 from tracegrad.world.lengths import Length
 
 ATTRIBUTE, ITEM, CELL, VARIABLE = range(4)
@@ -76,18 +77,19 @@ class Kept:
     """The places, with what was written there last.
 
     What is put into a list or deque may be moved there later, by a method that knows nothing of
-    Tensors: it is found again by who it is.
+    Tensors: it is found again by who it is. So is what is put under a key with a hash in Python.
     """
 
     def __init__(self, originals: Mapping[int, tuple[Any, Any]]) -> None:
         """`originals` are what objects are to the caller, by id: both, each with the first."""
         self._originals = originals
+        self._equal = EqualKeys()
         self._places: dict[tuple[bool, int, Any], _Written] = {}
         self._within: dict[int, tuple[Any, dict[int, tuple[Any, bool]]]] = {}  # values by id
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         """The function is about to write a value to a place, or a list to a slice."""
-        if kind == ITEM and isinstance(holder, list | deque):
+        if kind == ITEM and (isinstance(holder, list | deque) or not compares_in_c(name)):
             stood = content(kind, holder, name)
             if isinstance(name, slice):
                 tensor = stood is not NOTHING and any(self._was_tensor(holder, x) for x in stood)
@@ -98,7 +100,8 @@ class Kept:
         if not self._is_watched(value):
             return
         scope = scope_of(kind, holder)
-        key = kind in (CELL, VARIABLE), id(scope), name if isinstance(name, str | int) else id(name)
+        named = name if type(name) is str else key_of(self._equal.first(name))
+        key = kind in (CELL, VARIABLE), id(scope), named
         known = self._places.get(key)
         if known is None:
             tensor = self._was_tensor(scope, content(kind, holder, name))
@@ -165,6 +168,7 @@ class Kept:
                 around.puts((holder, *(found for _, found in pairs)), {})
         self._places.clear()
         self._within.clear()
+        self._equal = EqualKeys()
 
 
 def content(kind: int, holder: Any, name: Any) -> Any:

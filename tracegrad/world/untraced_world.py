@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from abc import ABCMeta
-from collections import deque
+from collections import _count_elements, deque  # type: ignore[attr-defined]
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
-from types import FunctionType, GeneratorType, MappingProxyType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.callable_names import is_library
 from tracegrad.world.code_origin import is_interpreted, is_of_tracegrad
+from tracegrad.world.equal_keys import HASHING, PARTS, rekey
 from tracegrad.world.interception import as_key, instead, number_of, run_native, stacked
 from tracegrad.world.native_readers import is_of_machine, refuse_written
 from tracegrad.world.outside_writes import Copies, OutsideWrites
@@ -130,14 +131,19 @@ class Answers(StandIns):
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()
-            return self.shows(operation, operands, keywords, stacked(operation, operands, keywords))
-        return self.shows(operation, operands, keywords, run_native(operation, operands, keywords))
+            made = stacked(operation, operands, keywords)
+        else:
+            made = run_native(operation, operands, keywords)
+        makes = isinstance(operation, type) or getattr(operation, "__name__", "") == "fromkeys"
+        if makes and isinstance(made, dict):
+            rekey(made, partial(_plain_key, self))
+        return self.shows(operation, operands, keywords, made)
 
 
 def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
     """``x[key] = value``"""
     x, key, value = operands
-    if type(x) is dict:
+    if isinstance(x, dict):
         key = _plain_key(world, key)
     if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
         value = list(value)  # once: it may be an iterator
@@ -150,9 +156,10 @@ def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> N
 
 def _plain_key(world: StandIns, x: Any) -> Any:
     """A key as the caller has it: a number for a Tensor that stands for one, or its Tensor."""
-    if type(x) is tuple:
-        found = tuple([_plain_key(world, item) for item in x])
-        return x if all(map(operator.is_, found, x)) else found
+    if type(x) in PARTS:
+        items = [*x]
+        found = [_plain_key(world, item) for item in items]
+        return x if all(map(operator.is_, found, items)) else type(x)(found)
     if type(x) is not Tensor:
         return x
     if is_array_to_function(x):
@@ -163,11 +170,13 @@ def _plain_key(world: StandIns, x: Any) -> Any:
 
 def _by_key(world: StandIns, operation: Any, operands: Operands) -> Operands:
     """The operands of an operation, where the first finds what it holds by the second."""
-    if len(operands) < 2 or not isinstance(operands[0], _HASHING):
+    if len(operands) < 2 or not isinstance(operands[0], HASHING):
         return operands
-    own = getattr(type(operands[0]), getattr(operation, "__name__", ""), None)
-    if operation is not own and operation not in _BY_KEY:
-        return operands
+    if not issubclass(getattr(operation, "__objclass__", Tensor), HASHING):
+        if operation is _count_elements:
+            return operands[0], [_plain_key(world, item) for item in operands[1]]
+        if operation not in _BY_KEY:
+            return operands
     x, key, *rest = operands
     return x, _plain_key(world, key), *rest
 
@@ -190,6 +199,8 @@ def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any
         return operation(*operands, **keywords)
     finally:
         world.puts((x, [item for item in _items(x) if id(item) not in before]), {})
+        if isinstance(x, dict):
+            rekey(x, partial(_plain_key, world))
 
 
 def _items(x: Any) -> list[Any]:
@@ -302,8 +313,9 @@ def is_of_arrays(name: str) -> bool:
     return not hasattr(Tensor, name) and hasattr(np.ndarray, name)
 
 
-_PUTTING_ALL = frozenset({"extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__"})
-_HASHING = (dict, set, frozenset, MappingProxyType)
+_PUTTING_ALL = frozenset({
+    *("extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__", "__init__"),
+})  # fmt: skip
 _BY_KEY = (operator.getitem, operator.setitem, operator.delitem, operator.contains)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _RUNNING = frozenset({memoryview, GeneratorType})
@@ -333,7 +345,7 @@ _RULES: dict[int, Callable[..., Any]] = {
     id(operator.setitem): set_item,
     id(pairwise): pairs,
     **{id(setter): set_attribute for setter in (setattr, object.__setattr__)},
-    **{key: change for key in native_tables.MUTATORS},
+    **{key: change for key in (*native_tables.MUTATORS, id(_count_elements))},
 }
 
 

@@ -48,6 +48,8 @@ from tracegrad.world.code_origin import (
     is_trusted,
 )
 from tracegrad.world.container_copies import Copies
+from tracegrad.world.dict_keys import Keys
+from tracegrad.world.equal_keys import EqualKeys
 from tracegrad.world.guard_function import StateCheck, agrees, check, without
 from tracegrad.world.guards import (
     ATTRIBUTE,
@@ -71,7 +73,7 @@ from tracegrad.world.guards import (
     key_of,
     kind_of_items,
     packed,
-    place_of,
+    same,
 )
 from tracegrad.world.interception import MAKERS_OF_TENSORS, array_given_to, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
@@ -84,10 +86,9 @@ from tracegrad.world.tensor_places import held
 from tracegrad.world.variables import Variables
 
 HANDFUL = 4
-_HASHING = (dict, set, frozenset, MappingProxyType)
 
 
-class World(Variables, Sequences, Classes, Reads):
+class World(Variables, Sequences, Classes, Keys, Reads):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -104,6 +105,7 @@ class World(Variables, Sequences, Classes, Reads):
         self._own: dict[int, tuple[type, Any]] = {}  # classes that the run makes: see `makes`
         self._orders: dict[int, Any] = {}  # of classes and their bases, known by identity
         self._sources: dict[int, tuple[Any, str]] = {}
+        self._equal = EqualKeys()
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
         self._arrays: list[Any] = []  # from outside, that the function saw
         self.numbers = Numbers()
@@ -274,10 +276,6 @@ class World(Variables, Sequences, Classes, Reads):
         place = self._place(holder, name)
         return place in self._read or place in self._stored
 
-    def _place(self, holder: Any, name: Any) -> Place:
-        """What tells places apart: an attribute is one with its item in ``vars(x)``."""
-        return place_of(self._scopes.get(id(holder), holder), name)
-
     def attributes_of(self, scope: Any) -> Any:
         """The object whose attributes a dictionary holds; None for other dictionaries."""
         return self._scopes.get(id(scope))
@@ -335,14 +333,6 @@ class World(Variables, Sequences, Classes, Reads):
     def place_by_path(self, x: Any) -> Guard | None:
         """Where an object stands that is known by its place."""
         return self._by_path[id(x)] if self.is_by_path(x) else None
-
-    def key(self, holder: Any, key: Any, stays: bool = False) -> Any:
-        """A key of a container, or an item of a set, as the caller has it: who it is decides.
-
-        One that `stays` in the container may come back from there.
-        """
-        self.pin(key)
-        return self.hashed(key, stays) if issubclass(type(holder), _HASHING) else key
 
     def pin(self, x: Any) -> None:
         """Who an object is matters: it is guarded by identity, wherever it stands."""
@@ -424,6 +414,8 @@ class World(Variables, Sequences, Classes, Reads):
                 self.effect(text)
         elif held(self._stored[place]) is MISSING:  # it comes after the names that there are
             guard = self._stored[place] = self._stored.pop(place)
+            if not same(guard.name, name):  # equal, and another object
+                self.effect(text)
             self._again[id(guard)] = guard
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
@@ -610,7 +602,7 @@ class World(Variables, Sequences, Classes, Reads):
                 known.clear()
         if self.joins is not None:
             self.joins.release()
-        self.numbers, self._holding = Numbers(), None
+        self.numbers, self._holding, self._equal = Numbers(), None, EqualKeys()
         self.copies.clear()
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:

@@ -43,7 +43,8 @@ class Place:
 
     @property
     def _key(self) -> tuple[Any, ...]:
-        return self.kind, id(self.holder), key_of(self.name)
+        named = self.kind == ITEM and has_name(ITEM, self.holder, self.name)
+        return self.kind, id(self.holder), self.name if named else key_of(self.name)
 
     @property
     def called(self) -> str:
