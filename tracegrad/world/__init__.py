@@ -14,7 +14,8 @@ with how the user calls it.
   hold, `lengths.py` lengths that loops ask for, `arrays_of_lengths.py` arrays of such lengths.
 - Changes: `run_outcome.py` tells what a run has left behind; `stores.py` has arrays that took the
   place of arrays, `effects.py` the log of all else, `changed_containers.py` what containers held
-  before, `equal_keys.py` and `dict_keys.py` which keys are one place.
+  before, `equal_keys.py` and `dict_keys.py` which keys are one place, `outside_memory.py` arrays
+  that C code reads as they are.
 - Calls that would lose a gradient: `interception.py`, `scipy_table.py`, `jax_table.py`; arrays that
   are filled: `array_to_tensor.py`, of memory that is new: `fresh_arrays.py`; who is who for the
   caller: `stand_ins.py`, `tensor_places.py`.

@@ -158,16 +158,21 @@ def _writes(operation: Any) -> bool:
 
 def written_by(operation: Any, operands: Operands, keywords: Keywords) -> list[Any]:
     """The arrays, and other memory of numbers, that an operation writes to."""
+    of_array = operands and issubclass(type(operands[0]), (*_OF_NUMBERS, np.ufunc))
+    if not (keywords or of_array or isinstance(operation, np.ufunc)):
+        return []
     out = keywords.get("out")
     found = [*out] if type(out) is tuple else [out]
     if operation is np.ufunc.at:
         found += operands[1:2]
+    elif isinstance(operation, np.ufunc):
+        found += operands[operation.nin :]
     elif operands and _writes(operation):
         found += operands[:1]
     return [x for x in found if issubclass(type(x), _OF_NUMBERS)]
 
 
-_OF_NUMBERS = (np.ndarray, np.flatiter, memoryview, array)
+_OF_NUMBERS = (np.ndarray, np.void, np.flatiter, memoryview, array)
 
 
 def _is_used(operation: Any, array: np.ndarray) -> bool:

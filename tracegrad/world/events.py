@@ -299,6 +299,8 @@ class Told(Outcome):
         """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
         if all(array is not known.array for known in self.contents):
             self.contents.append(Seen(array, self.text_of(array), self.line()))
+            if id(array) not in self._stand_ins:
+                self._memory.note(array, self.text_of(array))
         if type(array) is Tensor:
             self._tell_of_history(array)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.machine.world_protocol import type_dict, type_mro
 from tracegrad.tensors.tensor import Tensor
 
 CHANGING = frozenset(
@@ -30,6 +31,12 @@ READING = frozenset(
 def changes(operation: Any, operands: Sequence[Any]) -> bool:
     """Whether an operation of C changes an object."""
     return id(operation) in CHANGING and type(operands[0]) not in UNCHANGING
+
+
+def changes_itself(operation: Any, x: Any) -> bool:
+    """Whether an operator in place changes an object, and makes no other (``x += y`` of ints)."""
+    name = "__iadd__" if operation is operator.iconcat else f"__{operation.__name__}__"
+    return any(name in type_dict(owner) for owner in type_mro(type(x)))
 
 
 def changes_by_name(x: Any, name: str, given: Sequence[Any] = ()) -> bool:

@@ -41,6 +41,7 @@ from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
 from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
 from tracegrad.world.loops.iterators_of_several import makes_of
+from tracegrad.world.mutating_operations import changes_itself
 from tracegrad.world.native_reads import (
     compared,
     contents,
@@ -109,8 +110,10 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
     if operation is operator.ior and type(x) in (dict, set) and type(operands[1]) is type(x):
         update(world, type(x).update, operands, {})
         return x
-    if type(x) in native_tables.CONTAINERS or type(x) is np.ndarray:
+    if type(x) is not Tensor and changes_itself(operation, x):
         world.changes(x)
+        if isinstance(x, list | dict | set | deque):
+            world.puts(operands, keywords)
     return operation(x, *[contents(world, y) for y in operands[1:]])
 
 

@@ -156,11 +156,6 @@ try:
 except ImportError:  # pragma: no cover - another Python than CPython
     pass
 
-CHANGING = frozenset({
-    *MUTATORS, *CHANGES_FIRST, *map(id, (operator.iadd, operator.ior, operator.imul)),
-})  # fmt: skip
-"""Operations and methods that change their first operand, by id."""
-
 ATOMS = frozenset({
     *(int, float, complex, str, bytes, bool, type(None), range, type(...), type(NotImplemented)),
     *(types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.ModuleType, type),
@@ -247,3 +242,5 @@ IN_PLACE = {
         *("irshift", "iand", "ior", "ixor", "iconcat"),
     )
 }
+CHANGING = frozenset({*MUTATORS, *CHANGES_FIRST, *IN_PLACE})
+"""Operations and methods that change their first operand, by id."""

@@ -28,6 +28,7 @@ from tracegrad.world.guards import (
     weakly,
 )
 from tracegrad.world.number_inputs import Numbers
+from tracegrad.world.outside_memory import ReadMemory
 from tracegrad.world.tensor_places import Kept
 
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
@@ -100,7 +101,7 @@ class Reads(Told):
         ):
             known.clear()
         self.kept, self.own_leaves, self.given, self._places = Kept({}), {}, (), []
-        self._equal = EqualKeys()
+        self._equal, self._memory = EqualKeys(), ReadMemory()
         if self.joins is not None:
             self.joins.release()
         self.trace = self.loops = self.lengths = self.joins = None

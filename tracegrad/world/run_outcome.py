@@ -29,6 +29,7 @@ from tracegrad.world.guards import (
 from tracegrad.world.loops.written_places import tensors_in
 from tracegrad.world.native_readers import numbers_read, reads_any, refuse_written
 from tracegrad.world.number_inputs import Numbers, Read
+from tracegrad.world.outside_memory import ReadMemory, objects_shown
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.stored_by_natives import noted
 from tracegrad.world.stores import Store, store_of
@@ -71,6 +72,7 @@ class Outcome(StandIns):
         self._classes: dict[int, type] = {}  # the class of a class's dictionary, by its id
         self._changed: dict[int, Changed] = {}  # containers, by id
         self._log: list[Done] = []
+        self._memory = ReadMemory()
         self._printed = 0  # so many of the log were looked at for prints that are held back
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self._drawn_from: dict[int, Callable[[], None]] = {}  # what puts generators back
@@ -84,6 +86,10 @@ class Outcome(StandIns):
             return []
         arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
         return [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
+
+    def is_outside_memory(self, x: Any) -> bool:
+        """Whether an object is, or shows, memory of numbers that was there before the run."""
+        return any(map(self.is_outside, objects_shown(x))) or self._memory.shows(x)
 
     # -- the log ----------------------------------------------------------------------------------
 
@@ -365,8 +371,9 @@ class Outcome(StandIns):
             if guard.place in counts and guard.place not in self.counters:
                 return (), guard.text
         log = [*self._settings(), *self._moves()]
-        if self.effects:
-            return (), self.effects[0]
+        unseen = self._memory.written()
+        if self.effects or unseen:
+            return (), self.effects[0] if self.effects else f"{unseen}, which C code writes to"
         stored = [store.value for store in self.stores()]
         forms, found = Forms(self, returned, given, stored), []
         for done in log:
@@ -443,6 +450,7 @@ class Outcome(StandIns):
         for changed in self._changed.values():
             if changed.moved:
                 changed.restore()
+        self._memory.restore()
 
     def _counts(self, guard: Guard, now: Any) -> bool:
         """Whether a loop has made a number of the program of an int that it began with."""

@@ -315,6 +315,7 @@ def is_of_arrays(name: str) -> bool:
 
 _PUTTING_ALL = frozenset({
     *("extend", "extendleft", "update", "iadd", "__iadd__", "ior", "__ior__", "__init__"),
+    *("iconcat", "ixor", "__ixor__", "symmetric_difference_update"),
 })  # fmt: skip
 _BY_KEY = (operator.getitem, operator.setitem, operator.delitem, operator.contains)
 _NUMBERS = (bool, int, float, complex, np.generic)

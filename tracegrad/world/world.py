@@ -37,6 +37,7 @@ from tracegrad.tracing.restarts import HeldElsewhere, Unprogrammed
 from tracegrad.values.dispatch import SEQUENCES
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
+from tracegrad.world.array_to_tensor import written_by
 from tracegrad.world.callable_names import text_of_key
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.class_attributes import Classes
@@ -78,6 +79,7 @@ from tracegrad.world.guards import (
 from tracegrad.world.interception import MAKERS_OF_TENSORS, array_given_to, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
 from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
+from tracegrad.world.outside_memory import ReadMemory
 from tracegrad.world.reads_of_versions import NO_ITEMS, Reads
 from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
@@ -566,6 +568,9 @@ class World(Variables, Sequences, Classes, Keys, Reads):
         if self.holds_jax:
             operands, keywords = of_jax(self.original, operation, operands, keywords)
         self.happened += may_change(operation, operands)
+        for x in written_by(operation, operands, keywords):
+            if self.is_outside_memory(x):
+                self.effect(self.text_of(x))
         if self.joins is not None and self.joins.met:
             self.joins.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
@@ -602,7 +607,8 @@ class World(Variables, Sequences, Classes, Keys, Reads):
                 known.clear()
         if self.joins is not None:
             self.joins.release()
-        self.numbers, self._holding, self._equal = Numbers(), None, EqualKeys()
+        self.numbers, self._holding = Numbers(), None
+        self._equal, self._memory = EqualKeys(), ReadMemory()
         self.copies.clear()
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
