@@ -765,6 +765,39 @@ def asks_for_subclasses():
         kept.append(type("Derived", (Base,), {}))
 
 
+@eager(
+    "finds a place in a dictionary from outside by a key that code in Python compares", "compares"
+)
+def finds_by_dataclasses():
+    @dataclasses.dataclass(frozen=True)
+    class Layer:
+        number: int
+
+    calls: dict[Any, int] = {}
+
+    def f(x):
+        calls[Layer(1)] = calls.get(Layer(1), 0) + 1
+        return x * 2.0
+
+    compiled = tg.compile(f)
+    for count in range(1, 5):
+        assert np.array_equal(compiled(X), X * 2.0)
+        assert calls == {Layer(1): count}
+
+
+@eager("writes in place to an array from outside that holds no numbers alone", "rec")
+def writes_to_a_structured_array():
+    rec = np.zeros(2, [("x", "f8"), ("n", "i4")])
+
+    def f(x):
+        rec["n"] += 1
+        return x * rec["n"].sum()
+
+    compiled = tg.compile(f)
+    for count in range(1, 5):
+        assert np.array_equal(compiled(X), X * 2.0 * count)
+
+
 # -- inside JAX -----------------------------------------------------------------------------------
 
 

@@ -27,12 +27,14 @@ class ReadMemory:
     def note(self, array: Any, text: str) -> None:
         """The run reads an array, which nothing stands for."""
         if isinstance(array, np.ndarray):
-            self._known.append((array, remembered(array), array.copy(order="K"), text))
+            self._known.append(
+                (array, remembered(array), array.copy(order="K"), text or "an array")
+            )
 
-    def shows(self, x: Any) -> bool:
-        """Whether an object shows the memory of one of these."""
+    def shown_by(self, x: Any) -> str:
+        """The one of these whose memory an object shows, as the user calls it; "" for none."""
         owner = memory_of(objects_shown(x)[-1])
-        return any(memory_of(array) is owner for array, *_ in self._known)
+        return next((text for array, *_, text in self._known if memory_of(array) is owner), "")
 
     def written(self) -> str:
         """The first of them that holds something else than it did; "" for none."""

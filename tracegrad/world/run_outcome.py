@@ -87,9 +87,10 @@ class Outcome(StandIns):
         arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
         return [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
 
-    def is_outside_memory(self, x: Any) -> bool:
-        """Whether an object is, or shows, memory of numbers that was there before the run."""
-        return any(map(self.is_outside, objects_shown(x))) or self._memory.shows(x)
+    def outside_memory(self, x: Any) -> str:
+        """How the user calls the memory from outside that an object is, or shows; "" for none."""
+        known = next(filter(self.is_outside, objects_shown(x)), None)
+        return self._memory.shown_by(x) if known is None else self.text_of(known) or "an array"
 
     # -- the log ----------------------------------------------------------------------------------
 

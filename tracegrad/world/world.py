@@ -569,8 +569,8 @@ class World(Variables, Sequences, Classes, Keys, Reads):
             operands, keywords = of_jax(self.original, operation, operands, keywords)
         self.happened += may_change(operation, operands)
         for x in written_by(operation, operands, keywords):
-            if self.is_outside_memory(x):
-                self.effect(self.text_of(x))
+            if outside := self.outside_memory(x):
+                self.effect(outside)
         if self.joins is not None and self.joins.met:
             self.joins.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
