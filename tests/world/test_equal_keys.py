@@ -276,3 +276,58 @@ def test_dictionaries_of_the_calls_own_hold_numbers_as_keys(transform):
         return f
 
     as_plainly(body, dict, transform)
+
+
+def twice(d, x, v):
+    d[-1] += 1
+    d[2] += 1
+
+
+def twice_the_other_way(d, x, v):
+    d[2] += v
+    d[-1] *= 2
+
+
+def by_a_bool(d, x, v):
+    d[True] += 1
+    d[1] += v
+
+
+def by_numbers_of_numpy(d, x, v):
+    d[np.int64(1)] += 1
+    d[np.argmax(x)] += 2
+    d[1] *= 2
+
+
+def behind_an_append(d, x, v):
+    d.append(0)
+    d[-1] += v
+    d[len(d) - 1] += 1
+    d.pop(0)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "change", [twice, twice_the_other_way, by_a_bool, by_numbers_of_numpy, behind_an_append]
+)
+def test_an_item_by_two_indices(change, transform, looped):
+    def body(d):
+        def f(x):
+            for v in x if looped else x[:1]:
+                change(d, x, v)
+            return x.sum()
+
+        return f
+
+    one, other = [0, 1, 2], [0, 1, 2]
+    plain, f = body(one), transform(body(other))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n, x in enumerate((*CALLS, *CALLS)):
+            plain(x)
+            f(x)
+            assert repr(other) == repr(one)
+            if n == 3:  # the last item is another one then
+                one.append(7)
+                other.append(7)

@@ -41,10 +41,24 @@ def set_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         if x.dtype == object:
             world.puts(operands, keywords)
     elif world.is_outside(x):
+        key = _index(world, x, key) if type(x) is list else key
         _set_outside(world, x, key, value)
     if isinstance(x, dict | list | deque):
         world.writes(PLACE, x, key, value)
     operation(x, contents(world, key) if type(x) is Tensor else key, value)
+
+
+def _index(world: World, x: list[Any], key: Any) -> Any:
+    """The index of an item as the run knows the place: -1 and the last index are one."""
+    if type(key) in (bool, Tensor) or issubclass(type(key), np.integer):
+        key = operator.index(key)
+    if type(key) is not int or not -len(x) <= key < len(x):
+        return key
+    other = key - len(x) if key >= 0 else key + len(x)
+    if not world.was_stored(x, other):
+        return key
+    guard_length(world, x)
+    return other
 
 
 def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:

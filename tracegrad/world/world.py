@@ -275,8 +275,11 @@ class World(Variables, Sequences, Classes, Keys, Reads):
 
     def was_read(self, holder: Any, name: Any) -> bool:
         """Whether the run has read a place, or written to it."""
-        place = self._place(holder, name)
-        return place in self._read or place in self._stored
+        return self._place(holder, name) in self._read or self.was_stored(holder, name)
+
+    def was_stored(self, holder: Any, name: Any) -> bool:
+        """Whether the run has written to a place."""
+        return self._place(holder, name) in self._stored
 
     def attributes_of(self, scope: Any) -> Any:
         """The object whose attributes a dictionary holds; None for other dictionaries."""
