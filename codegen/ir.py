@@ -52,7 +52,7 @@ class Trait(Enum):
     KEEPS_ORDER = "keeps_order"  # what it makes or shows of operands in C order is in C order
     LIES_LIKE = "lies_like"  # its axes lie in memory as those of its last operand, if in C order
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
-    RAISES = "raises"  # of Python's numbers, where the second operand is 0: not left out then
+    RAISES = "raises"  # of Python's numbers, for some second operands (0): not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
     MAYBE_UNSET = "maybe_unset"  # but by ops with this trait, and where it is returned
     EFFECT = "effect"  # runs unknown code: always called, never twice; may keep what it is given

@@ -29,13 +29,17 @@ class Ways:
     next: tuple[Step, ...] | None = ()
     runs: tuple[Run, ...] = ()
     exits: set[Any] = field(default_factory=set)  # ways through turns that left their loop
+    uncaught: set[Any] = field(default_factory=set)  # places where nothing catches what is raised
     numbers_are_outputs: bool = False  # those of Python that the function returns
     goes_both_ways: bool = True  # at looks, which are refused else
 
     @cached_property
     def choices(self) -> Choices | None:
         """What decides the looks of the next run."""
-        return Choices(self.next or (), self.exits) if self.goes_both_ways else None
+        return self._choices() if self.goes_both_ways else None
+
+    def _choices(self) -> Choices:
+        return Choices(self.next or (), self.exits, self.uncaught)
 
     def with_path(self, run: Run, end: End) -> Ways:
         """Those and the path of one more run; raises `Apart` where it departs but at a look."""

@@ -18,9 +18,12 @@ from dataclasses import replace
 
 from codegen.ir import Block, Branch, Builder, Call, Check, Constant, Graph, Loop, Value
 from codegen.sizes import Sizes
-from tracegrad.ops.elementwise.ufuncs import add, subtract
+from tracegrad.ops.elementwise.ufuncs import add, not_equal, subtract
 from tracegrad.ops.index_bounds import all_within
 from tracegrad.ops.staging import Stage, Staged
+
+ANY = range(-(2**62), 2**62)
+"""What a whole number may be of which nothing is known."""
 
 
 def with_looks(graph: Graph) -> Graph:
@@ -41,8 +44,8 @@ def _with_looks(block: Block, sizes: Sizes, ranges: Mapping[Value, range]) -> Bl
                 builder.append(replace(node, blocks=inner))
             case Loop(blocks=blocks, counter=counter):
                 known = dict(ranges)
-                if counter and {counter.start, counter.stop} <= ranges.keys():
-                    start, stop = ranges[counter.start], ranges[counter.stop]
+                if counter and counter.start in ranges:
+                    start, stop = ranges[counter.start], ranges.get(counter.stop, ANY)
                     known[counter.index] = _between(start, stop, counter.step)
                 inner = tuple(_with_looks(b, sizes, known) for b in blocks)
                 builder.append(replace(node, blocks=inner))
@@ -76,11 +79,15 @@ def _negative(a: range) -> range:
     return range(-a.stop + 1, -a.start + 1)
 
 
-def _is_within(node: Call, ranges: Mapping[Value, range]) -> bool:
-    """Whether a look at an index is answered already."""
-    length = node.attribute("length") if node.op is all_within else None
+def _is_known(node: Call, ranges: Mapping[Value, range]) -> bool:
+    """Whether a look is answered already: at an index, or at a divisor that may be 0."""
     found = ranges.get(node.operands[0])
-    if found is None or not isinstance(length, int):
+    if found is None:
+        return False
+    if node.op is not_equal:  # to 0
+        return 0 not in found
+    length = node.attribute("length") if node.op is all_within else None
+    if not isinstance(length, int):
         return False
     least = -length if node.attribute("from_end") else 0
     return least <= found.start and found.stop <= length
@@ -97,6 +104,6 @@ def _look_after(builder: Builder, call: Call, ranges: Mapping[Value, range]) -> 
     y = results[0] if len(results) == 1 else results
     for held in rule(y, *operands, **dict(call.attributes)):
         look = builder.producer[held.value]
-        if isinstance(look, Call) and _is_within(look, ranges):
+        if isinstance(look, Call) and _is_known(look, ranges):
             continue
         builder.append(Check(held.value, "bool", True, origin))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import CodegenError
-from codegen.ir import dims_of
+from codegen.ir import Trait, dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.errors import (
@@ -598,6 +598,8 @@ def apply_to_tensors(
             _with_axes(x, i == op.put) if type(x) is Tensor and i < given else x
             for i, x in enumerate(operands)
         ]
+    if special and STATE.trace is not None and Trait.RAISES in op.traits:
+        STATE.trace.asks(op, operands)
     values: Any = None
     try:
         if special and STATE.trace is not None:

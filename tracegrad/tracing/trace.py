@@ -46,7 +46,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
-from tracegrad.tracing import compile_budget
+from tracegrad.tracing import compile_budget, raising_numbers
 from tracegrad.tracing.advice import COUNTED, DRAWN, INSTEAD, OPAQUE, RAISING
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
 from tracegrad.tracing.random_sources import RandomSources
@@ -418,6 +418,10 @@ class Trace:
         given = ", ".join([f'{name}="ignore"' for name in names])
         return f"np.errstate({given})" if given else ""
 
+    def asks(self, op: Any, operands: Sequence[Any]) -> None:
+        """Looks at whether Python raises for its own numbers, where the function may catch that."""
+        raising_numbers.ask(self, op, operands)
+
     def record(
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
     ) -> tuple[Any, tuple[Value, ...]]:
@@ -447,7 +451,7 @@ class Trace:
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
             )
-        arrays = [getattr(x, "_array", x) for x in operands]
+        arrays = raising_numbers.samples(self, op, operands)
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             with _within(origin.within if self.standing else ""):

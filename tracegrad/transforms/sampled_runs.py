@@ -35,6 +35,9 @@ def all_ways(calling: Any, samples: Arguments, run: Callable[[Ways], Run]) -> Wa
     for _ in range(MOST_STARTS * MOST_RUNS):
         exits = set(ways.exits)
         made = _run(calling, ways, run)
+        if made is None:
+            ways = _anew(ways, ways.numbers_are_outputs)
+            continue
         if not ways.exits <= exits:  # it left a loop before it knew all ways through a turn
             ways = replace(ways)
             continue
@@ -45,7 +48,7 @@ def all_ways(calling: Any, samples: Arguments, run: Callable[[Ways], Run]) -> Wa
         except Apart:
             if starts == MOST_STARTS:
                 break
-            ways, starts = Ways(numbers_are_outputs=numbers), starts + 1
+            ways, starts = _anew(ways, numbers), starts + 1
             continue
         if ways.next is not None and len(ways.runs) == MOST_RUNS:
             break
@@ -56,11 +59,17 @@ def all_ways(calling: Any, samples: Arguments, run: Callable[[Ways], Run]) -> Wa
             return ways
         if numbers or not any(isinstance(x, Static) for end in apart for x in end.result.leaves):
             _refuse_ends(calling, ways, *apart)
-        ways = Ways(numbers_are_outputs=True)
+        ways = _anew(ways, True)
     _refuse(calling, ways)
 
 
-def _run(calling: Any, ways: Ways, run: Callable[[Ways], Run]) -> Run:
+def _anew(ways: Ways, numbers_are_outputs: bool) -> Ways:
+    """No path yet."""
+    return Ways(uncaught=ways.uncaught, numbers_are_outputs=numbers_are_outputs)
+
+
+def _run(calling: Any, ways: Ways, run: Callable[[Ways], Run]) -> Run | None:
+    """The next run; None where it has taught that nothing catches what Python's numbers raise."""
     try:
         return run(ways)
     except TracegradError:
@@ -68,6 +77,9 @@ def _run(calling: Any, ways: Ways, run: Callable[[Ways], Run]) -> Run:
     except Exception as error:
         if ways.choices is None or ways.choices.looked is None:
             raise
+        if ways.choices.raised is not None and ways.choices.raised[0] is error:
+            ways.uncaught.add(ways.choices.raised[1])
+            return None
         text, line = f" ({error})" if str(error) else "", _line(ways.choices.looked)
         raise ArgumentError(
             f"{calling.__name__} is called with JAX tracers, whose values are not known yet, and "

@@ -47,15 +47,17 @@ class Choices:
     """The outcomes of the looks of one run; `way` is how it begins.
 
     `exits` are ways that have left a loop, where nobody knew, before all ways through its turns
-    were taken: the run adds its own.
+    were taken: the run adds its own. Of `uncaught` is known that they raise what nothing catches.
     """
 
     world: Any
     trace: Trace
 
-    def __init__(self, way: Sequence[Step], exits: set[Any]) -> None:
+    def __init__(self, way: Sequence[Step], exits: set[Any], uncaught: set[Any]) -> None:
         self.way = tuple(way)
         self.exits = exits
+        self.uncaught = uncaught
+        self.raised: tuple[Exception, Any] | None = None  # what Python's numbers did, and where
         self.begun = False
         self.looked: Origin | None = None  # where the function looked at a value last
 
@@ -72,6 +74,24 @@ class Choices:
         self.turn: Iterator[Step] | None = None  # the rest of the way through the turn that runs;
         # none where all turns that are left run, because they fill lists
         return self
+
+    # -- what Python's numbers raise ------------------------------------------------------------
+
+    def raises(self, error: Exception) -> None:
+        """Python's numbers raise here, on the way of this run."""
+        self.raised = error, self._calls()
+
+    def leaves_uncaught(self) -> bool:
+        """Whether no handler around the frames catches what is raised here: nan is made of it."""
+        return self._calls() in self.uncaught
+
+    def _calls(self) -> tuple[tuple[CodeType, int], ...]:
+        """Where the frames are."""
+        found, frame = [], self.world.machine.frame
+        while frame is not None:
+            found.append((frame.code, frame.index))
+            frame = frame.back
+        return tuple(found)
 
     # -- looks of the function ----------------------------------------------------------------
 

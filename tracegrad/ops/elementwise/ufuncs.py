@@ -99,9 +99,14 @@ def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return ct_a, Negated(ct_a * y)
 
 
-RAISES = (Trait.RAISES,)
-divide = binary("divide", _divide_vjp, "/", traits=RAISES, identities=((1, 1),), domain="nonzero")
-floor_divide = binary("floor_divide", flat, "//", traits=RAISES, domain="nonzero")
+def _by_no_zero(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    """Of Python's numbers, which are not divided by 0."""
+    return (not_equal(b, 0),) if is_weak(a) and is_weak(b) else ()
+
+
+DIVIDES: dict[str, Any] = {"traits": (Trait.RAISES,), "sound": _by_no_zero, "domain": "nonzero"}
+divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), **DIVIDES)
+floor_divide = binary("floor_divide", flat, "//", **DIVIDES)
 floor_divide_integers = define(
     "floor_divide_integers",
     "a // b",
@@ -117,8 +122,7 @@ remainder = binary(
     "remainder",
     lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),
     "%",
-    traits=RAISES,
-    domain="nonzero",
+    **DIVIDES,
 )
 fmod = binary("fmod", lambda ct, y, a, b: (ct, Negated(ct * trunc(a / b))), domain="nonzero")
 negative = unary(
@@ -368,15 +372,24 @@ isfinite = _logical("isfinite", "x")
 signbit = _logical("signbit", "x")
 
 
-def _bitwise(name: str, symbol: str, traits: tuple[Trait, ...] = ()) -> OpRecord:
-    return binary(name, None, symbol, traits=traits, differentiable=False, domain="integer")
+def _bitwise(name: str, symbol: str, traits: tuple[Trait, ...] = (), **more: Any) -> OpRecord:
+    given = {"traits": traits, "differentiable": False, "domain": "integer", **more}
+    return binary(name, None, symbol, **given)
+
+
+def _by_a_count(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    """Of Python's numbers, which are not shifted by less than nothing."""
+    return (greater_equal(b, 0),) if is_weak(a) and is_weak(b) else ()
+
+
+SHIFTS: dict[str, Any] = {"traits": (Trait.RAISES,), "sound": _by_a_count}
 
 
 bitwise_and = _bitwise("bitwise_and", "&", (Trait.COMMUTATIVE,))
 bitwise_or = _bitwise("bitwise_or", "|", (Trait.COMMUTATIVE,))
 bitwise_xor = _bitwise("bitwise_xor", "^", (Trait.COMMUTATIVE,))
-bitwise_left_shift = _bitwise("bitwise_left_shift", "<<")
-bitwise_right_shift = _bitwise("bitwise_right_shift", ">>")
+bitwise_left_shift = _bitwise("bitwise_left_shift", "<<", **SHIFTS)
+bitwise_right_shift = _bitwise("bitwise_right_shift", ">>", **SHIFTS)
 bitwise_invert = unary(
     "bitwise_invert",
     None,
