@@ -9,7 +9,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from checks import assert_same_bits
+from checks import assert_same_bits, wide_jax
 
 import tracegrad as tg
 
@@ -81,7 +81,7 @@ def test_what_is_caught_is_a_way_of_its_own(f, backend):
 
 @pytest.mark.parametrize("f", CAUGHT)
 def test_both_ways_are_in_programs_inside_jax(f):
-    with jax.enable_x64():
+    with wide_jax():
         inside = jax.jit(tg.compile(f))
         for x in ARRAYS:
             assert_same_bits(np.asarray(inside(x)), np.asarray(f(x)))
@@ -154,7 +154,7 @@ def test_what_nothing_catches_is_raised_in_each_call(f, first):
 
 @pytest.mark.parametrize("f", UNCAUGHT)
 def test_what_nothing_catches_is_nan_inside_jax(f):
-    with jax.enable_x64():
+    with wide_jax():
         inside = jax.jit(lambda x: tg.compile(f)(x, 2.0))
         x = np.array([2.0, 3.0])
         assert_same_bits(np.asarray(inside(x)), f(x, 2.0))

@@ -441,3 +441,57 @@ def test_functions_of_arrays_do_on_a_device_what_they_do_with_numpy(function, mo
         assert found[1] == expected[1]
         expected, found = expected[0], found[0]
     np.testing.assert_array_equal(found, expected)
+
+
+INDICES = {
+    "mask": lambda x: x > 0,
+    "list": lambda x: [0, 1],
+    "list of bools": lambda x: [True, False, True, False],
+    "array": lambda x: np.array([0, 2]),
+    "computed": lambda x: np.argsort(x)[:2],
+    "places": lambda x: np.nonzero(x > 0),
+    "element": lambda x: np.argmax(x),
+    "slice": lambda x: slice(0, 2),
+}
+
+
+def multiplied(y, k, x):
+    y[k] *= 2.0
+    y[k] += 1.0
+    y[k] -= x[k]
+    y[k] /= x[k] + 5.0
+    return y
+
+
+def read_and_written(y, k, x):
+    v = y[k]
+    y[k] = v * 2.0
+    return y * np.sum(v)
+
+
+def written_as_a_whole(y, k, x):
+    v = y[k]
+    y *= 2.0
+    return y * np.sum(v)
+
+
+@pytest.mark.parametrize("write", [multiplied, read_and_written, written_as_a_whole])
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+def test_what_an_array_indexes_has_memory_of_its_own_without_programs(index, write):
+    """As NumPy copies for arrays, lists and masks: on devices no memory tells."""
+
+    def f(x):
+        y = x.copy()
+        return np.sum(write(y, index(x), x) * x)
+
+    x = np.array([1.0, -2.0, 3.0, 0.5])
+    with wide_jax():
+        try:
+            tg.config.compile = False
+            wanted = tg.value_and_grad(f)(x)
+            for backend in ("numpy", "jax"):
+                value, gradient = tg.value_and_grad(f, backend=backend)(jax.numpy.asarray(x))
+                assert np.allclose(value, f(x)) and np.allclose(value, wanted[0])
+                assert np.allclose(gradient, wanted[1])
+        finally:
+            tg.config.compile = True

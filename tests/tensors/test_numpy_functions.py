@@ -161,6 +161,22 @@ def test_places_in_arrays_are_looked_at():
         assert_same_bits(keep(np.array(counted), 2), np.bincount(counted, minlength=2))
 
 
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int64"])
+def test_numbers_of_any_type_are_counted(dtype, backend):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    weights = np.array([1.0, 2.0, 4.0])
+    for f in (np.bincount, lambda x: np.bincount(x, minlength=5)):
+        compiled = tg.compile(lambda x, f=f: f(x), backend=backend)
+        for numbers in ([1, 0, 1], [0, 0, 0], [], [1, 1]):
+            x = np.array(numbers, dtype)
+            assert_same_bits(compiled(x), f(x))
+    x = np.array([1, 0, 1], dtype)
+    weigh = tg.compile(lambda x, w: np.bincount(x, weights=w), backend=backend)
+    assert_same_bits(weigh(x, weights), np.bincount(x, weights=weights))
+
+
 def test_short_lists_are_part_of_the_program():
     f = tg.compile(lambda x: np.quantile(x, [0.25, 0.5]))
     assert "np.quantile(x, np.array([0.25, 0.5]))" in f.source(OPERANDS["x"])

@@ -81,6 +81,7 @@ from tracegrad.values.dispatch import (
     is_jax_array,
     is_number,
     is_scalar,
+    type_of,
     with_plain_numbers,
 )
 from tracegrad.values.pandas_columns import numbers_of
@@ -657,12 +658,18 @@ def _note_views(
 ) -> None:
     """Links the results that look at the memory of the first operand with it."""
     x = operands[0]
-    if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x):
+    linked = _has_no_memory(x) and _may_look(op, operands, attributes)
+    if linked or is_view_of(tensors[0]._array, x._array):
         register(tensors, x, op, operands[1:], attributes)
     if op.name in _BY_LAYOUT and in_trace(x) is not None:
         axes = _BY_LAYOUT[op.name]
         if x.ndim >= axes:
             STATE.trace.note_reshape(x, tensors[0], axes)
+
+
+def _may_look(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Whether NumPy's result would look at the memory of the first operand."""
+    return op.memory is None or op.memory(*map(type_of, operands), **attributes) is not None
 
 
 _BY_LAYOUT = {"reshape": 2, "in_order": 1}

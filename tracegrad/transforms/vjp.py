@@ -125,13 +125,16 @@ def vjp(
     leaves = flatten(primals)[0]
     mode = CHOSEN[known(backend)]
     tried = _by_program(f, primals, leaves, has_aux, backend) if _plain(f, leaves, mode) else None
-    on_jax = mode.target == "jax" or _holds_arrays_of_jax(leaves)
+    on_jax = _is_on_jax(leaves, mode)
     done = tried or _on_tensors(f, primals, leaves, has_aux, on_jax)
     return (done.value, done.pull, done.aux) if has_aux else (done.value, done.pull)
 
 
-def _holds_arrays_of_jax(leaves: Sequence[Any]) -> bool:
-    return any(map(is_jax_array, leaves)) and not any(map(is_jax_tracer, leaves))
+def _is_on_jax(leaves: Sequence[Any], mode: Mode) -> bool:
+    """Whether the call runs on devices of JAX's, of which a tracer has none."""
+    if any(map(is_jax_tracer, leaves)):
+        return False
+    return mode.target == "jax" or any(map(is_jax_array, leaves))
 
 
 def _carried(primals: tuple[Any, ...]) -> tuple[bool, ...]:

@@ -305,8 +305,11 @@ def _is_returned(x: Any) -> bool:
 def compared(world: World, operands: Operands) -> Operands:
     """Operands of which C code compares the items: of NaN, who it is decides, as the caller has it.
 
-    Of all else the values tell, at which it looks.
+    Of all else the values tell, at which it looks. So it is beside an array, and of two numbers.
     """
+    kinds = [type(x) for x in operands]
+    if np.ndarray in kinds or not any(kind in (*_COMPARED, *_MAPPINGS) for kind in kinds):
+        return operands
     held = [item for x in operands for item in _leaves(x)]
     if not (any(map(is_nan, held)) and any(type(item) is Tensor for item in held)):
         return operands

@@ -61,8 +61,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     x = as_array(x)
     if ndim_of(x) != 1:
         raise ShapeError(f"bincount: elements stand in a vector, not in {ndim_of(x)} axes")
-    largest = int(max_of(x, initial=-1)) if dtype_of(x) != "bool" else 1
-    length = max(largest + 1, as_int(minlength))
+    if dtype_of(x) == "bool" or dtype_of(x).startswith("u"):  # -1 is none of these
+        x = astype(x, dtype="int64")
+    length = max(int(max_of(x, initial=-1)) + 1, as_int(minlength))
     if weights is None:
         return counted(x, length=length)
     weights = astype(as_array(weights), dtype="float64")
