@@ -992,3 +992,21 @@ def test_a_folder_that_is_not_there(tmp_path):
     (tmp_path / "file.py").write_text("")
     with pytest.raises(tg.errors.ExportError, match="there is no folder"):
         gradient.export(tmp_path / "file.py" / "a.py", np.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype float64:UserWarning")
+@pytest.mark.parametrize("c", [2.0, np.float32(2.0), np.float64(2.0)], ids=type)
+def test_a_jax_export_takes_traced_numbers_of_its_types(tmp_path, c):
+    jax = pytest.importorskip("jax")
+
+    def scaled(x, c):
+        return np.sum(np.sin(x) * (c * x[0]))
+
+    f, x = tg.grad(scaled, backend="jax"), np.array([0.5, 1.0], np.float32)
+    g = exported(f, tmp_path / "f.py", x, c)
+    wanted = g(x, c)
+    assert np.allclose(jax.jit(g)(x, c), wanted)
+    assert np.allclose(jax.jit(lambda c: g(x, c))(c), wanted)
+    assert np.allclose(jax.vmap(g, (0, None))(np.stack([x, x]), c), [wanted, wanted])
+    with pytest.raises(TypeError, match=r"c must be .*export it again with such an array there"):
+        jax.jit(g)(x, True)

@@ -48,6 +48,22 @@ def _expect_number(value, text, kind):
         )
 '''
 
+NUMBER_OR_TRACED = '''
+def _expect_number(value, text, kind):
+    """Raises unless `value` is of the type that the program was written for, or traced as one."""
+    found, wanted = type(value).__name__, kind
+    plain = kind in ("bool", "int", "float", "complex")
+    name = kind if plain else f"np.{kind}"
+    advice = f"pass {name}({text})"
+    if isinstance(value, jax.core.Tracer) and not value.shape:
+        of_python = {"i": "int", "f": "float", "c": "complex"} if value.aval.weak_type else {}
+        found = of_python.get(value.dtype.kind, str(value.dtype))
+        wanted = kind if plain else str(jax.dtypes.canonicalize_dtype(kind))
+        advice = "export it again with such an array there"
+    if found != wanted:
+        raise TypeError(f"{text} must be a {name}, not {value!r} of type {found}: {advice}")
+'''
+
 VALUE = '''
 def _expect_value(value, text, expected):
     """Raises unless `value` is the one that the program was written for."""
@@ -209,7 +225,9 @@ class Demands:
         return root
 
     def _call(self, name: str, *texts: str) -> str:
-        text = FUNCTIONS[name].replace("not ARRAYS", _negated(IS_ARRAY[self.version.target]))
+        of_jax = self.version.target == "jax" and name == "_expect_number"
+        text = NUMBER_OR_TRACED if of_jax else FUNCTIONS[name]
+        text = text.replace("not ARRAYS", _negated(IS_ARRAY[self.version.target]))
         self.functions[name] = text
         return f"{name}({', '.join(texts)})"
 
