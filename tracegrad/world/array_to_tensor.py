@@ -44,7 +44,7 @@ from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.flat import Elements
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_conversions import written_into_plain
-from tracegrad.values.dispatch import NUMERIC, SEQUENCES
+from tracegrad.values.dispatch import SEQUENCES, is_numeric
 from tracegrad.world import native_tables
 from tracegrad.world.code_origin import is_mutable, slots_of
 from tracegrad.world.lengths import Length
@@ -209,7 +209,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     root = array if array.base is None else array.base
     if type(root) is not np.ndarray or not world.has_made(root):
         raise written_into_plain()
-    if root.dtype.kind not in NUMERIC:
+    if not is_numeric(root.dtype):
         raise written_into_plain()
     holders = held_by_function(world)
     shown = [x for _, inner in holders for x in inner if may_look_at(x, root)]

@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from codegen.types import BFLOAT16
 from tracegrad.machine import natives
 from tracegrad.ops.shape.indexing import getitem
 from tracegrad.tape.grad_mode import is_grad_enabled
 from tracegrad.tape.views import memory_shown
-from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import holds_recorded
@@ -85,6 +86,8 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
                 operands = tuple([_operand(world, x, operands) for x in operands])
             if id(operation) in native_tables.COMPARISONS:
                 operands = compared(world, operands)
+            if id(operation) not in native_tables.IN_PLACE and world.trace is not None:
+                operands = tuple([_recorded(world, x) for x in operands])
             break
     return operation(*operands, **keywords)
 
@@ -94,6 +97,13 @@ def _operand(world: World, x: Any, operands: Operands) -> Any:
     if is_jax_array(x) and any(type(y) is Tensor for y in operands):
         return world.tensor_of_jax(x)
     return contents(world, x)
+
+
+def _recorded(world: World, x: Any) -> Any:
+    """An array of bfloat16 as a Tensor: NumPy makes float32 of it beside a number of Python's."""
+    if type(x) is not np.ndarray or x.dtype != BFLOAT16:
+        return x
+    return wrap(x, (world.trace, world.trace.capture(x, world.trace.origin())))
 
 
 for _operation in vars(operator).values():

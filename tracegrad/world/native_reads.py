@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.dispatch import NUMERIC
+from tracegrad.values.dispatch import is_numeric
 from tracegrad.values.prng_keys import is_key
 from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world import native_tables
@@ -277,7 +277,7 @@ def guard_returned(world: World, x: Any) -> None:
     """What the function returns: calls return what stands in containers from outside then."""
     if is_leaf(x):
         world.pin(x)
-        if type(x) is np.ndarray and x.dtype.kind not in NUMERIC:
+        if type(x) is np.ndarray and not is_numeric(x.dtype):
             world.effect(f"an array of {x.dtype}, which it returns,")
         if not (world.is_outside(x) or _is_returned(x)):
             world.effect(f"a new {type(x).__name__}, which it returns,")
