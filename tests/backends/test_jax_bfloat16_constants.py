@@ -1,4 +1,4 @@
-"""Arrays of bfloat16 that a function makes stay what they are beside Python's numbers, as in JAX."""
+"""Arrays of bfloat16 that a function makes stay such beside Python's numbers, as in JAX."""
 
 from __future__ import annotations
 

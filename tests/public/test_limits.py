@@ -890,12 +890,32 @@ def read_while_traced():
     assert np.array_equal(f(x), x * np.float32(2.0))
 
 
-@inside_jax("Where NumPy would raise, results are NaN")
+@inside_jax("Where NumPy or Python would raise")
 def raises_nothing():
     matrix = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
     with pytest.raises(np.linalg.LinAlgError):
         np.linalg.cholesky(matrix)
     assert np.isnan(jitted(lambda a: np.linalg.cholesky(a), matrix)).all()
+
+    def reciprocal(x):
+        return x * (1.0 / float(x[0]))
+
+    x = np.array([0.0, 1.0], np.float32)
+    with pytest.raises(ZeroDivisionError):
+        reciprocal(x)
+    assert np.isnan(jitted(reciprocal, x)).all()
+
+
+@inside_jax("A division by zero that the function catches takes its handler")
+def catches_divisions():
+    def reciprocal(x):
+        try:
+            return x * (1.0 / float(x[0]))
+        except ZeroDivisionError:
+            return -x
+
+    for x in (np.array([0.0, 1.0], np.float32), np.array([2.0, 1.0], np.float32)):
+        assert np.array_equal(jitted(reciprocal, x), reciprocal(x))
 
 
 # -- is refused -----------------------------------------------------------------------------------
