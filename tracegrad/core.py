@@ -24,7 +24,7 @@ from tracegrad.extend import (
 )
 from tracegrad.tracer import getval, isbox
 from tracegrad.transforms.vector_products import jvp_of_one
-from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.transforms.vjp import vjp
 
 __all__ = [
     "VSpace",
@@ -53,7 +53,7 @@ def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any
     >>> print(value, pull(2.0))
     0.0 2.0
     """
-    value, pull = vjp_on_tape(fun, _floating(x))
+    value, pull = vjp(fun, _floating(x))
     return lambda cotangent: pull(cotangent)[0], value
 
 

@@ -34,6 +34,9 @@ MOST = 128
 FEW = 3
 """So many are made anew, before one is handed out again."""
 
+OWN = f"{config.__name__.split('.')[0]}."
+"""What the names of this library's modules begin with."""
+
 AT_ONCE = 8
 """So many callables of one function are known, which threads may use at the same time."""
 
@@ -124,7 +127,8 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two functions are one, or have all in common: a lambda that is written in a loop.
 
     They read the same variables of the function around them; which values these have then, a call
-    looks at.
+    looks at. Variables of this library's own functions are bound once, so that they may be others
+    with the same values.
     """
     if one is other:
         return True
@@ -138,8 +142,13 @@ def _same(one: Any, other: Any) -> bool:
         return False
     if _has_more(one) or _has_more(other) or writes_cells(one.__code__):
         return False
+    if one.__globals__ is not other.__globals__:
+        return False
     cells, others = one.__closure__ or (), other.__closure__ or ()
-    return one.__globals__ is other.__globals__ and all(map(is_, cells, others))
+    if all(map(is_, cells, others)):
+        return True
+    values = [[cell.cell_contents for cell in of] for of in (cells, others)]
+    return one.__globals__["__name__"].startswith(OWN) and all(map(_same, *values))
 
 
 def _has_more(f: FunctionType) -> bool:

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dis import get_instructions
-from functools import cache
+from functools import cache, lru_cache
 from inspect import Parameter
 from operator import is_
 from types import CellType, CodeType, FunctionType, MethodType
@@ -81,6 +81,8 @@ def _identity(f: Any) -> Any:
     """What functions that may be alike have in common."""
     if type(f) is MethodType:
         return _identity(f.__func__)
+    if type(f) is Compiled:
+        return (_identity(f._function), *_made_so(f))
     if type(f) is not FunctionType:
         return id(f)
     functions = [x for x in _read_by(f) if type(x) is FunctionType]  # those that it wraps
@@ -93,12 +95,19 @@ def _alike(one: Any, other: Any) -> bool:
         return True
     if type(one) is MethodType and type(other) is MethodType:
         return one.__self__ is other.__self__ and _alike(one.__func__, other.__func__)
+    if type(one) is Compiled and type(other) is Compiled:
+        return _made_so(one) == _made_so(other) and _alike(one._function, other._function)
     if type(one) is not FunctionType or type(other) is not FunctionType:
         return False
     if one.__dict__ or other.__dict__ or writes_cells(one.__code__):
         return False
     read, others = _read_by(one), _read_by(other)
     return len(read) == len(others) and all(map(is_, read, others))
+
+
+def _made_so(f: Compiled) -> tuple[Any, ...]:
+    """How a callable was made of its function."""
+    return f._transform, f._backend, f._static
 
 
 def _read_by(f: FunctionType) -> list[Any]:
@@ -123,6 +132,7 @@ def _held_by(cell: CellType) -> Any:
         return object()
 
 
+@lru_cache(maxsize=1024)
 def writes_cells(code: CodeType) -> bool:
     """Whether a function binds variables of the one around it."""
     return any(
