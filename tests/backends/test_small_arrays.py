@@ -451,11 +451,14 @@ def steps_loop_kernel(k, q):
     n = k.size
     q_2 = np.empty(k.shape)
     p = np.empty(k.shape)
+    p_2 = np.empty(k.shape)
     sin_q = np.empty(k.shape)
     value = np.empty(k.shape)
     # model.py:1  p = q * 0.0
     for i in range(n):
         p[i] = q[i] * 0.0
+        # model.py:1  p = p - 0.1 * k * np.sin(q)
+        p_2[i] = 0.1 * k[i]
     # model.py:1  for _ in range(100):
     for i in range(n):
         q_2[i] = q[i]
@@ -464,7 +467,7 @@ def steps_loop_kernel(k, q):
         # model.py:1  p = p - 0.1 * k * np.sin(q)
         sin_of(q_2, sin_q)
         for i in range(n):
-            p[i] = p[i] - 0.1 * k[i] * sin_q[i]
+            p[i] = p[i] - p_2[i] * sin_q[i]
             # model.py:1  q = q + 0.1 * p
             q_2[i] = q_2[i] + 0.1 * p[i]
     # model.py:1  return np.sum(q * q)

@@ -218,13 +218,14 @@ def test_a_filter_with_its_state_in_a_dictionary_reads_as_it_was_written():
     compiled = tg.compile(lambda x, w: kalman(None, x, w))
     body = body_of(compiled.source(*inputs()[0]))
     assert body == "\n".join([
+        "P_1 = w[0]",
+        "P_1 = P_1 * P_1",
         "ll = np.float64(0.0)",
         "m = np.float64(0.0)",
         "P = np.float64(1.0)",
         "for i in range(x.size):",
         "    z = x[i]",
-        "    P_1 = w[0]",
-        "    P = P + P_1 * P_1",
+        "    P = P + P_1",
         "    S = P + 0.5",
         "    K = P / S",
         "    e = z - m",

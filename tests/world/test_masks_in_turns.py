@@ -135,3 +135,23 @@ def test_a_number_written_where_a_mask_says_has_one_program_for_all_counts():
             expected = np.where(2.0 * x > 1.0, 0.0, 8.0 * x)
             np.testing.assert_allclose(gradient(x), expected, rtol=1e-6)
         assert gradient.cache_info().versions == 1
+
+
+def test_kernels_have_no_turn_whose_backward_lacks_a_length():
+    """The loop is unrolled; its backward for numba returned nothing once."""
+    pytest.importorskip("numba")
+
+    def means(x):
+        total = 0.0
+        for _ in range(10):
+            y = x - total
+            total = total * 0.9 + np.mean(y[y < 20.0]) * 0.1
+        return total
+
+    x = np.random.default_rng(0).normal(size=5)
+    for backend in ("numpy", "numba"):
+        value, gradient = tg.value_and_grad(means, backend=backend)(x)
+        assert value == means(x)
+        step = 1e-6 * np.eye(5)
+        slopes = [(means(x + h) - means(x - h)) / 2e-6 for h in step]
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-7)

@@ -228,6 +228,14 @@ def shown_signature(function: Any) -> inspect.Signature | None:
         return None
 
 
+def are_one(a: inspect.Signature, b: inspect.Signature) -> bool:
+    """Whether parameters are the same, with the very same defaults: arrays have no one ``==``."""
+    if len(a.parameters) != len(b.parameters):
+        return False
+    pairs = zip(a.parameters.values(), b.parameters.values(), strict=True)
+    return all((p.name, p.kind) == (q.name, q.kind) and p.default is q.default for p, q in pairs)
+
+
 def names_of(function: Any) -> list[str]:
     """What the parameters of a function are called."""
     return list((shown_signature(function) or signature_of(function)).parameters)

@@ -51,6 +51,7 @@ from tracegrad.optimizer.memory_order import in_known_order, without_order
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
 from tracegrad.optimizer.scalar_outputs import scalar_outputs
+from tracegrad.optimizer.told_lengths import require_lengths_told
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,9 @@ def optimize(graph: Graph, target: str, sound: bool = False, in_order: bool = Fa
     else:
         graph = in_known_order(graph, graph.inputs if in_order else ())
     client = CLIENTS["jax" if target == "jax" else "numpy"]
-    return codegen.optimize(graph, client, check=config.check)
+    graph = codegen.optimize(graph, client, check=config.check)
+    require_lengths_told(graph)
+    return graph
 
 
 def emit(graph: Graph, target: str, whole: bool = False) -> Source:

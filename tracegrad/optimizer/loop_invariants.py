@@ -45,7 +45,7 @@ from codegen.ir import (
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import cse
 from codegen.sizes import symbols
-from codegen.types import LIST
+from codegen.types import LIST, weak
 from tracegrad.optimizer.alike_items import alike_items
 from tracegrad.optimizer.numbers_of_turns import begins
 
@@ -53,8 +53,7 @@ AGAIN = 4
 """So often a loop may read what another one has saved: backwards of backwards do."""
 STAYS = frozenset({Trait.EFFECT, Trait.UPDATE, Trait.HOLDS, Trait.UNSET, Trait.MAYBE_UNSET})
 """Ops with one of these are called where they are."""
-FREE = frozenset({Trait.EXTENT, Trait.VIEW, Trait.SPLAT})
-"""Ops with one of these are moved with what reads them, not for themselves."""
+INT = weak("int")
 
 
 def loop_invariants(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -122,7 +121,7 @@ class _Moved:
                     continue
                 inside.difference_update(node.results)
                 movable.update((result, node) for result in node.results)
-                if node.memory is None and node.op.traits.isdisjoint(FREE):
+                if not _is_free(node):
                     work.append(node)
         wanted: set[Node] = set()
         waiting: list[Node] = [*work]
@@ -142,6 +141,11 @@ class _Moved:
         dims = [d for v in call.results for d in dims_of(self.before.sizes, v.type)]
         needed = symbols_printed(call, self.before.sizes).union(*map(symbols, dims))
         return told.isdisjoint(needed)
+
+
+def _is_free(call: Call) -> bool:
+    """Whether a call is moved with what reads it alone: a view, or what counts."""
+    return call.shown is not None or all(v.type == INT for v in call.results)
 
 
 def _handed_on(node: Node) -> tuple[Value, ...]:

@@ -21,6 +21,7 @@ from tracegrad import config
 from tracegrad.arguments.batch_axes import with_axes
 from tracegrad.arguments.signature import (
     Arguments,
+    are_one,
     bind,
     check_static,
     defaults_of,
@@ -392,7 +393,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         self._signature = self._signature_now()
         self.__signature__ = self._signature
         wraps = hasattr(self._function, "__wrapped__")
-        if wraps and self._signature == self._signature_of_function():
+        if wraps and are_one(self._signature, self._signature_of_function()):
             del self.__signature__
 
     def _first(
