@@ -21,6 +21,8 @@ LOOPS = {
     "sorted": "y = np.sort(c[c > x[t]])\ns = s + np.sum(y * y)",
     "places": "i = np.nonzero(c > x[t])[0]\nz[i] = c[i] * x[t]\ns = s + z.sum()",
     "in_an_arm": "if x[t] > 0:\n    z[z > 0.1] = 0.1\ns = s + np.sum(z * c)",
+    "read_behind_an_arm": "y = c[c > x[t]]\nif x[t] > 0:\n    z[z > 0.1] = 0.1\n"
+    "s = s + np.sum(np.sort(y)) + z.sum()",
     "what_one_turn_picked_is_handed_on": "m = z > x[t]\nz = np.where(m, z, c)\nz[m] -= 0.1\n"
     "s = s + np.sum(z)",
 }
@@ -29,6 +31,8 @@ UNROLLED = {
     "divides_by_how_many": "y = c[c > x[t]]\ns = s + y.sum() / (y.size + 1.0)",
     "reads_how_many_again": "y = np.concatenate([c[c > x[t]], c])\ns = s + np.sum(y * y)",
     "hands_on_what_it_picked": "s = s + np.sum(last)\nlast = c[c > x[t]]",
+    "zeros_behind_an_arm": "u = np.zeros(c[c > x[t]].shape)\nif x[t] > 0:\n    s = s * 0.9\n"
+    "s = s + np.sum((u + c[c > x[t]]) ** 2)",
     "meets_another_length": "y = c[c > x[t]]\ns = s + (np.sum(y * c) if len(y) == len(c) else 0.0)",
 }
 

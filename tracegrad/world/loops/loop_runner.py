@@ -7,7 +7,7 @@ ends otherwise than on any known way, or nobody knows what follows a loop, the w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +32,15 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing import compile_budget
 from tracegrad.tracing.path_tree import Cycle, Entry, Joint, Limb, Meet, outcome_key, turn_of
 from tracegrad.world.loops.loop_heads import Head
-from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending, varies
+from tracegrad.world.loops.straight_code import (
+    active,
+    function_of,
+    is_plain,
+    pending,
+    tell,
+    tellers_of,
+    varies,
+)
 
 
 @contextmanager
@@ -130,6 +138,7 @@ class Walk:
         """What the last turn was given, of a ``while`` whose turns begin with its test."""
         self.straight = False  # turns are run on arrays, and leave no tape
         self.active: set[Value] = set()  # then: to which a gradient would flow
+        self.tellers: Mapping[Value, Sequence[str]] = {}  # lengths that a turn's masks tell
         self._outer: dict[Value, Any] = {}
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._attributes: dict[Call, dict[str, Any]] = {}
@@ -183,6 +192,7 @@ class Walk:
     def _run(self, behind: bool) -> Limb | Level | None:
         self._find_limbs()
         self._functions.clear()
+        self.tellers = tellers_of(self.trace)
         if self.trace.choices is not None:
             self.trace.choices.walks()
         nodes = self.trace.builder.nodes
@@ -438,6 +448,9 @@ class Walk:
             self.values[node.results[0]] = result
         else:
             self.values.update(zip(node.results, result, strict=True))
+        for value in node.results if self.tellers else ():
+            for name in self.tellers.get(value, ()):
+                tell(self.trace.sizes, name, self.values[value])
 
     def value(self, value: Value) -> Any:
         """What a value is now: of this turn, a number, or what was there before the loops."""

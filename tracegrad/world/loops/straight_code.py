@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Trait, Value
-from codegen.sizes import Size, Sizes
+from codegen.sizes import Size, Sizes, symbols
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_lists import FILLING
 from tracegrad.tape.tape import Node, record
@@ -53,10 +53,27 @@ def is_plain(cycles: Iterable[Cycle]) -> bool:
 
 
 def varies(sizes: Sizes, attribute: Any) -> bool:
-    """Whether an attribute has a length that is the number of a turn."""
+    """Whether an attribute has a length that is the number of a turn, or that a mask tells."""
     if isinstance(attribute, tuple):
         return any(varies(sizes, x) for x in attribute)
-    return isinstance(attribute, Size) and sizes.counts(sizes.resolve(attribute))
+    if not isinstance(attribute, Size):
+        return False
+    length = sizes.resolve(attribute)
+    return sizes.counts(length) or not symbols(length).isdisjoint(sizes.data)
+
+
+def tellers_of(trace: Any) -> dict[Value, list[str]]:
+    """The lengths that data tell, by the values that tell them."""
+    found: dict[Value, list[str]] = {}
+    for name, teller in trace.masks.items():
+        found.setdefault(teller, []).append(name)
+    return found
+
+
+def tell(sizes: Sizes, name: str, x: Any) -> None:
+    """A mask, or how many there are, tells how long something is in this turn."""
+    array = getattr(x, "_array", x)
+    sizes.seen[name] = int(np.count_nonzero(array) if array.dtype == bool else array)
 
 
 def active(cycles: Sequence[Cycle], before: Mapping[Value, Any]) -> set[Value]:
@@ -115,6 +132,7 @@ def function_of(
                 names[value] = hold(getattr(x, "_array", x), "c")
         return names[value]
 
+    tellers = tellers_of(trace)
     for call in calls:
         given = {name: trace.concrete(x) for name, x in call.attributes}
         turned = {name for name, x in call.attributes if varies(trace.sizes, x)}
@@ -132,6 +150,8 @@ def function_of(
         lines.append(f"    {', '.join(results)} = {kernel}({', '.join([*operands, *attributes])})")
         for value in call.results:
             lines.append(f"    table[{hold(value, 'k')}] = {names[value]}")
+            for name in tellers.get(value, ()):
+                lines.append(f"    {hold(partial(tell, trace.sizes, name), 't')}({names[value]})")
     kept = "".join([f"{read(value)}, " for value in rows])
     given_on = [(hold(p, "k"), _handed(p, read(v), hold)) for p, v in moves]
     if given_on:
