@@ -460,7 +460,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         except (Unprogrammed, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, given, left, histories, counts) if again else None
-        except (AsGiven, Unrollable, SizeError) as told:
+        except (AsGiven, Unrollable, SizeError) as told:  # of what masks of turns pick
             if isinstance(told, Unjoined):
                 assert run is not None
                 if run.world.joins.keep_apart(told.label) or left:
@@ -471,7 +471,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             if isinstance(told, AsGiven):
                 return None  # it is answered eagerly
             assert run is not None
-            label = getattr(told, "label", None)  # a SizeError: of what a mask of a turn picks
+            label = getattr(told, "label", None)
             if not run.world.loops.unroll(str(told), label):
                 return None
             return self._make(arguments, mode, given, left, histories, counts)

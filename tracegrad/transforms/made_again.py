@@ -26,7 +26,7 @@ from tracegrad.runtime.own_references import OwnReference
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.outputs import Transform
 from tracegrad.transforms.compiled_callable import Compiled
-from tracegrad.transforms.vector_products import writes_cells
+from tracegrad.transforms.vector_products import made_so, writes_cells
 
 MOST = 128
 """Of so many functions and settings callables are known."""
@@ -120,7 +120,7 @@ def _identity(f: Any) -> Any:
 
 
 def _made_of(f: Compiled) -> tuple[Any, ...]:
-    return _identity(f._function), f._transform, f._backend, f._static
+    return _identity(f._function), *made_so(f)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -82,7 +82,7 @@ def _identity(f: Any) -> Any:
     if type(f) is MethodType:
         return _identity(f.__func__)
     if type(f) is Compiled:
-        return (_identity(f._function), *_made_so(f))
+        return (_identity(f._function), *made_so(f))
     if type(f) is not FunctionType:
         return id(f)
     functions = [x for x in _read_by(f) if type(x) is FunctionType]  # those that it wraps
@@ -96,7 +96,7 @@ def _alike(one: Any, other: Any) -> bool:
     if type(one) is MethodType and type(other) is MethodType:
         return one.__self__ is other.__self__ and _alike(one.__func__, other.__func__)
     if type(one) is Compiled and type(other) is Compiled:
-        return _made_so(one) == _made_so(other) and _alike(one._function, other._function)
+        return made_so(one) == made_so(other) and _alike(one._function, other._function)
     if type(one) is not FunctionType or type(other) is not FunctionType:
         return False
     if one.__dict__ or other.__dict__ or writes_cells(one.__code__):
@@ -105,7 +105,7 @@ def _alike(one: Any, other: Any) -> bool:
     return len(read) == len(others) and all(map(is_, read, others))
 
 
-def _made_so(f: Compiled) -> tuple[Any, ...]:
+def made_so(f: Compiled) -> tuple[Any, ...]:
     """How a callable was made of its function."""
     return f._transform, f._backend, f._static
 
