@@ -21,11 +21,13 @@ class Pass(NamedTuple):
 class Client:
     """`copy` gives an array in fresh memory; `full` an array of one number (attributes ``shape``
     and ``dtype``), `splat` what shows a value repeated over a ``shape``. Without them outputs may
-    share memory with inputs. `copy_number`, where it is
-    given, copies what has no axes, `copy_if_set` what some paths do not have, and `array_of_number`
-    makes an array of what has no axes. `fast_math` are
-    passes for graphs that allow it, `loops` those for when the algebra is done, `memory` those for
-    when outputs have memory of their own."""
+    share memory with inputs. `copy_number`, where it is given, copies what has no axes,
+    `copy_if_set` what some paths do not have, and `array_of_number` makes an array of what has no
+    axes.
+
+    `fast_math` are passes for graphs that allow it, `loops` those that move work out of turns once
+    the algebra is done, and `memory` those for when outputs have memory of their own.
+    """
 
     rules: tuple[Rule, ...] = ()
     copy: Op | None = None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from textwrap import dedent
 
 import pytest
 import toy
+from graph_examples import after, clean, examples
 
 from codegen import (
     PIPELINE,
@@ -35,15 +35,6 @@ from codegen.passes.simplify import simplify
 from codegen.passes.written_out import written_out
 
 
-def clean(text):
-    return dedent(text).strip()
-
-
-def after(step, before, client=toy.CLIENT):
-    """The text of the graph that a pass makes of the text of another."""
-    return str(verify(step(verify(toy.graph(clean(before))), client)))
-
-
 def expect(step, before, expected, client=toy.CLIENT):
     assert after(step, before, client) == clean(expected)
 
@@ -59,15 +50,6 @@ def leaves_alone(step, lines, inputs="x: float64[n0], y: float64[n0]"):
 
 
 # -- documentation ------------------------------------------------------------------------------
-
-
-def examples(document):
-    """The graphs in the two columns of a pass's documentation."""
-    heading, *lines = document.split("Before::")[1].splitlines()
-    column = len("Before::") + heading.index("After::") + 4
-    left = "\n".join(line[4:column].rstrip() for line in lines if line[:1] in ("", " "))
-    right = "\n".join(line[column:].rstrip() for line in lines if line[:1] in ("", " "))
-    return clean(left.split("}")[0] + "}"), clean(right.split("}")[0] + "}")
 
 
 STEPS = {step.run.__name__: step.run for step in PIPELINE}

@@ -10,8 +10,10 @@ import warnings
 import numpy as np
 import pytest
 from checks import assert_same_bits
+from graph_examples import after, examples
 
 import tracegrad as tg
+from tracegrad.optimizer.loop_invariants import loop_invariants
 
 pytestmark = pytest.mark.usefixtures("fresh_loops")
 
@@ -135,6 +137,12 @@ def test_jax_has_the_same_numbers(f):
     np.testing.assert_allclose(on_jax, value, rtol=2e-5)
     for one, other in zip(others, gradients, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-4)
+
+
+def test_the_example_in_the_documentation_is_what_the_pass_does():
+    before, expected = examples(loop_invariants.__globals__["__doc__"])
+    assert before != expected
+    assert after(loop_invariants, before) == expected
 
 
 def ahead_of_loops(source: str) -> tuple[str, str]:

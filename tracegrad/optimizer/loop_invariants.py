@@ -6,17 +6,19 @@ only what each turn computes: nothing is computed that the function would not, a
 or warns that would not. Lists of what turns saved, all of whose items are now one value, go
 (`alike_items`), so that the backward's loop has work to move as well.
 
-Before::                                   After::
+Before::                                        After::
 
-    graph f(x: float64[n0], c: float64[]) {    graph f(x: float64[n0], c: float64[]) {
-      loop i in 0 .. 8 (%s = %c)                 %e = exp(%c)
-        turn                                     loop i in 0 .. 8 (%s = %c)
-          %e = exp(%c)                             turn
-          %a = mul(%s, %e)                           %a = mul(%s, %e)
-          again %a                                   again %a
-        after                                      after
-          return %s                                  return %s
-    }                                          }
+    graph f(x: float64[], c: float64[]) {           graph f(x: float64[], c: float64[]) {
+      %z = constant(0)                                %z = constant(0)
+      %k = constant(8)                                %k = constant(8)
+      loop %s = %x for %i in range(%z, %k, 1) as L1   %e = exp(%c)
+        turn                                          loop %s = %x for %i in range(%z, %k, 1) as L1
+          %e = exp(%c)                                  turn
+          %a = mul(%s, %e)                                %a = mul(%s, %e)
+          again L1 %a                                     again L1 %a
+        after                                           after
+          return %s                                       return %s
+    }                                               }
 """
 
 from __future__ import annotations
