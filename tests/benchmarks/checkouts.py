@@ -22,6 +22,11 @@ guards
     beside its program, which is replaced by an empty function; see `looks.py`.
 frames
     How many Python functions a later call enters until its program runs, that one among them.
+loops
+    First and later calls of loops of 1,000 iterations: one computes in each what none changes, the
+    other makes an array in each, writes to it and reads it.
+anew
+    Transforms that are made for each call, of 8 numbers; `make_vjp` with its pull.
 """
 
 from __future__ import annotations
@@ -43,6 +48,23 @@ def program(x#, y#):
     c# = b# / (np.abs(y#) + 1.0)
     d# = a# - c#
     return np.sum(np.sqrt(d# * d# + 1.0))
+"""
+SAME = """
+def program(x, c, w):
+    s = 0.0
+    for t in range(len(x)):
+        s = s + np.tanh(0.1 * np.max(c) * x[t] + np.sum(np.exp(c) * 0.5)) + np.sum(w @ w) * x[t]
+    return s
+"""
+OWN = """
+def program(x, c, w):
+    s = 0.0
+    for t in range(len(x)):
+        y = np.zeros(16)
+        y[0] = x[t]
+        y += c
+        s = s + np.sum(y * c)
+    return s
 """
 REPETITIONS = 7
 
@@ -133,7 +155,53 @@ def frames_of(function, args) -> int:
     return len(entered)
 
 
-KINDS = {"first": first_calls, "later": later_calls}
+def loops() -> Iterator[tuple[str, float]]:
+    """Milliseconds of the calling thread that calls of loops take."""
+    import numpy as np
+    from first_call import compiled
+    from looks import microseconds
+
+    random = np.random.default_rng(0)
+    args = random.normal(size=1000), random.normal(size=16), random.normal(size=(16, 16))
+    for title, text in (("the same in each iteration", SAME), ("an array in each", OWN)):
+        f = compiled(text)
+        began = thread_time()
+        f(*args)
+        yield f"{title}, first call, ms", 1e3 * (thread_time() - began)
+        yield f"{title}, later calls, ms", microseconds(lambda: f(*args), 25) / 1e3  # noqa: B023
+
+
+def anew() -> Iterator[tuple[str, float]]:
+    """Microseconds of transforms that are made for each call."""
+    import numpy as np
+    from looks import microseconds
+
+    import tracegrad as tg
+
+    def f(x):
+        return np.sin(x) * x
+
+    def total(x):
+        return np.sum(f(x))
+
+    def pulled():
+        pull, _ = tg.make_vjp(f)(x)
+        return pull(v)
+
+    x, v = np.random.default_rng(0).normal(size=8), np.ones(8)
+    calls = {
+        "make_vjp": pulled,
+        "elementwise_grad": lambda: tg.elementwise_grad(f)(x),
+        "hessian_vector_product": lambda: tg.hessian_vector_product(total)(x, v),
+        "grad of a lambda": lambda: tg.grad(lambda z: np.sum(f(z)))(x),
+    }
+    for title, call in calls.items():
+        for _ in range(30):
+            call()
+        yield f"{title}, us", microseconds(call, 25)
+
+
+KINDS = {"first": first_calls, "later": later_calls, "loops": loops, "anew": anew}
 
 
 def measured(checkout: Path, kind: str) -> dict[str, float]:
@@ -167,9 +235,9 @@ def main() -> None:
             rounds.append([both[side] for side in sides])
         for title in rounds[0][0]:
             pairs = [(before[title], after[title]) for before, after in rounds]
-            of = min if kind == "later" else median
+            of = median if kind == "first" else min
             a, b = (of(side) for side in zip(*pairs, strict=True))
-            ratio = b / a if kind == "later" else median(y / x for x, y in pairs)
+            ratio = median(y / x for x, y in pairs) if kind == "first" else b / a
             print(f"| {kind} call: {title} | {a:.2f} | {b:.2f} | {ratio:.2f} |")
 
 
