@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 import os
 import random
@@ -132,12 +133,9 @@ def test_backward_of_many_numbers_needs_a_cotangent():
 
 
 def test_arguments_of_unknown_type_are_named():
-    class Opaque:
-        __hash__ = None
-
     made = tg.grad(lambda x, settings: np.sum(x))
-    with pytest.raises(errors.ArgumentError, match=r"settings.*Opaque"):
-        made(X, Opaque())
+    with pytest.raises(errors.ArgumentError, match=r"settings.*deque"):
+        made(X, collections.deque([1.0]))
     with pytest.raises(errors.ArgumentError, match="settings"):
         made(X, {"a": {1, 2}})
 

@@ -508,7 +508,8 @@ class Quick:
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
         self.objects = [i for i, x in enumerate(arguments.leaves) if x.kind[0] == "object"]
-        self.flat = all(not leaf.path for _, leaf in leaves) and given == len(arguments.leaves)
+        several = any(leaf.path for leaf in arguments.leaves)
+        self.flat = not several and given == len(arguments.leaves)
         self.defaults = _reader(arguments, [leaf for _, leaf in leaves if leaf.parameter >= given])
 
     def of_tensors(self, given: tuple[Any, ...]) -> Any:
