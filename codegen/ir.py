@@ -19,7 +19,7 @@ from functools import cached_property, wraps
 from typing import Any, Self, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
-from codegen.sizes import CountedLength, Dim, Size, Sizes, symbols
+from codegen.sizes import CountedLength, Dim, Sizes
 from codegen.spelling import Spelling, SpellingOf
 from codegen.types import LIST, ArrayType
 
@@ -487,6 +487,7 @@ class Frame:
     or lists. `axeless` tells of outputs without axes, in the structure `shape`, which are returned
     as arrays, and which as Python's numbers: once, or for each end, where a return has a number.
     `remedy` ends what is raised where a look, or a loop, goes a way that the graph does not have.
+    `lengths` are inputs, by position, that are whole numbers, and the symbols that they are.
     """
 
     parameters: tuple[str, ...]
@@ -501,6 +502,7 @@ class Frame:
     absent: frozenset[int] = frozenset()
     axeless: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
     remedy: str = ""
+    lengths: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -543,6 +545,11 @@ class Graph:
     def with_block(self, block: Block) -> Graph:
         """The graph with other nodes and outputs; what it returns is called as before."""
         return self.replace(nodes=block.nodes, outputs=block.outputs)
+
+    @cached_property
+    def whole_numbers(self) -> Mapping[Value, str]:
+        """The inputs that are lengths, and the symbols that they are."""
+        return {self.inputs[at]: name for at, name in self.frame.lengths}
 
     @cached_property
     def all_nodes(self) -> tuple[Node, ...]:
@@ -774,27 +781,3 @@ def _bounded(sizes: Sizes, type: ArrayType) -> ArrayType:
 def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:
     """The shape with every length resolved."""
     return tuple([sizes.resolve(dim) for dim in type.shape]) if type.shape else ()
-
-
-def lengths_told(graph: Graph, value: Value) -> Iterator[str]:
-    """The symbols that the shape of a value tells as they are."""
-    for dim in dims_of(graph.sizes, value.type):
-        name = dim.symbol() if isinstance(dim, Size) else None
-        if name is not None:
-            yield name
-
-
-def symbols_printed(node: Node, sizes: Sizes) -> set[str]:
-    """The symbols in the attributes that a call's source shows."""
-    if not isinstance(node, Call) or not node.attributes:
-        return set()
-    used = node.op.spelled("numpy", dict(node.attributes)).uses
-    shown = [v for name, v in node.attributes if name in used or Trait.EXTENT in node.op.traits]
-    dims = [sizes.resolve(dim) for value in shown for dim in _dims_in(value)]
-    return {name for dim in dims for name in symbols(dim)}
-
-
-def _dims_in(value: Any) -> list[Dim]:
-    if isinstance(value, tuple):
-        return [dim for item in value for dim in _dims_in(item)]
-    return [value] if isinstance(value, Size) else []

@@ -24,12 +24,12 @@ from codegen.ir import (
     Trait,
     Value,
     inner_blocks,
-    symbols_printed,
     walk,
 )
 from codegen.keys import attributes_key
 from codegen.sizes import Sizes
 from codegen.spelling import SUM, Fragment
+from codegen.told_lengths import symbols_printed
 
 
 class Paths:

@@ -36,11 +36,10 @@ from codegen.ir import (
     Trait,
     Value,
     inner_blocks,
-    lengths_told,
-    symbols_printed,
     walk,
 )
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.told_lengths import lengths_told, symbols_printed
 
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:

@@ -50,8 +50,6 @@ from codegen.ir import (
     dims_of,
     inner_blocks,
     kept_by,
-    lengths_told,
-    symbols_printed,
 )
 from codegen.loop_ownership import may_be_overwritten
 from codegen.memory_order import ordered_values
@@ -59,6 +57,7 @@ from codegen.names import parameter_names
 from codegen.passes.lifetime import lifetime
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
+from codegen.told_lengths import lengths_told, symbols_printed
 from codegen.types import ArrayType, is_inexact, kind
 
 WORTH = 8

@@ -35,7 +35,6 @@ from codegen.ir import (
     Value,
     dims_of,
     ends,
-    symbols_printed,
     walk,
 )
 from codegen.loop_ownership import own_parameters
@@ -43,6 +42,7 @@ from codegen.names import parameter_names
 from codegen.rewrite import substituted
 from codegen.sizes import symbols
 from codegen.spelling import Spelling, spell
+from codegen.told_lengths import symbols_printed
 from codegen.types import LIST, ArrayType
 
 Speaks: TypeAlias = "Callable[[Graph, Node], bool]"

@@ -40,13 +40,12 @@ from codegen.ir import (
     Value,
     dims_of,
     inner_blocks,
-    lengths_told,
-    symbols_printed,
     walk,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import cse
 from codegen.sizes import symbols
+from codegen.told_lengths import lengths_told, symbols_printed
 from codegen.types import LIST, weak
 from tracegrad.optimizer.alike_items import alike_items
 from tracegrad.optimizer.numbers_of_turns import begins

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from codegen.ir import Block, Call, Graph, Loop, inner_blocks, lengths_told, symbols_printed
+from codegen.ir import Block, Call, Graph, Loop, inner_blocks
 from codegen.sizes import SizeError
+from codegen.told_lengths import lengths_told, symbols_printed
 
 
 def require_lengths_told(graph: Graph) -> None:
