@@ -470,6 +470,7 @@ class Sizes:
         self._resolved: dict[Size, Dim] = {}  # until more is known
         self.data: dict[str, Callable[[int], None]] = {}
         self.counters: dict[str, Any] = {}  # symbols that are the number of a turn, with that
+        self.given: dict[str, Any] = {}  # symbols that are an input, a whole number, with that
 
     def copy(self) -> Sizes:
         """What is believed so far, to be added to on its own."""
@@ -481,6 +482,7 @@ class Sizes:
         other._readers = {name: set(readers) for name, readers in self._readers.items()}
         other.data = dict(self.data)
         other.counters = dict(self.counters)
+        other.given = dict(self.given)
         return other
 
     def new(self, value: int, look: Callable[[int], None] | None = None) -> Size:
@@ -495,6 +497,12 @@ class Sizes:
         if look is not None:
             self.data[name] = look
         return symbol(name)
+
+    def see_number(self, value: Any, number: Any) -> None:
+        """An input that is a length is this number."""
+        for name, known in self.given.items():
+            if known is value:
+                self.seen[name] = int(number)
 
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""

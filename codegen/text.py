@@ -81,9 +81,7 @@ class ParseError(CodegenError):
 def print_graph(graph: Graph) -> str:
     """The graph as text."""
     writer = _Writer(graph)
-    inputs = ", ".join(
-        f"{writer.define(v, 'input')[1:]}: {_type_text(graph.sizes, v.type)}" for v in graph.inputs
-    )
+    inputs = ", ".join(map(writer.input, graph.inputs))
     writer.lines.append(f"graph {graph.name}({inputs}) {{")
     writer.lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
     writer.block(graph.block, "  ")
@@ -116,6 +114,12 @@ class _Writer:
         self.taken.add(name)
         self.names[value] = name
         return f"%{name}"
+
+    def input(self, value: Value) -> str:
+        """An input: its name, its type, and the length that it is."""
+        text = f"{self.define(value, 'input')[1:]}: {_type_text(self.graph.sizes, value.type)}"
+        length = self.graph.whole_numbers.get(value)
+        return text if length is None else f"{text} = {length}"
 
     def block(self, block: Block, indent: str) -> None:
         """The lines of a block."""
@@ -229,7 +233,7 @@ def attribute_text(sizes: Sizes, value: Any) -> str:
 
 _STRING = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 _HEAD = re.compile(r"graph (\w+)\((.*)\) \{$")
-_INPUT = re.compile(r"([\w~.]+): (\w+)(\[[^\]]*\])?(?:, |$)")
+_INPUT = re.compile(r"([\w~.]+): (\w+)(\[[^\]]*\])?(?: = (\w+))?(?:, |$)")
 _LINE = re.compile(rf"\s*((?:{_STRING}|[^'\"#])*?)\s*(#.*)?$")
 _ORIGIN = re.compile(r"#(?: (\w+):(?= |$))?(?: (.+?):(\d+) \|(?: (.*))?)?$")
 _NAME = re.compile(r"%([\w~.]+)")
@@ -254,15 +258,16 @@ def parse(text: str, ops: Mapping[str, Op]) -> Graph:
     head = _HEAD.match(lines[0].rstrip())
     if head is None or lines[-1].strip() != "}":
         raise ParseError(f"expected 'graph name(...) {{' and a closing brace: {lines[0]!r}")
-    values = _inputs(head[2])
+    values, lengths = _inputs(head[2])
     inputs = tuple(values.values())
     symbols = {s for value in inputs for dim in value.type.shape for s in sz.symbols(dim)}
+    symbols |= {name for _, name in lengths}
     reader = _Reader(lines[1:-1], ops, Settled(Sizes(), symbols))
     block = reader.block(values, "  ")
     if reader.at < len(reader.lines):
         raise reader.error("nothing may follow the return")
     parameters = tuple(re.sub(r"\W", "_", name) for name, v in values.items() if v in inputs)
-    frame = Frame(parameters=parameters, reads=parameters)
+    frame = Frame(parameters=parameters, reads=parameters, lengths=tuple(lengths))
     return Graph(head[1], inputs, block.nodes, block.outputs, frame, reader.sizes)
 
 
@@ -415,16 +420,20 @@ def _placed(error: Exception) -> bool:
     return isinstance(error, ParseError) and str(error).startswith(("line ", "no return"))
 
 
-def _inputs(text: str) -> dict[str, Value]:
+def _inputs(text: str) -> tuple[dict[str, Value], list[tuple[int, str]]]:
+    """The inputs by name, and those, by position, that are lengths."""
     values: dict[str, Value] = {}
+    lengths: list[tuple[int, str]] = []
     at = 0
     while at < len(text):
         found = _INPUT.match(text, at)
         if found is None or found[1] in values:
             raise ParseError(f"expected 'name: type' of another input: {text[at:]!r}")
         at = found.end()
+        if found[4] is not None:
+            lengths.append((len(values), found[4]))
         values[found[1]] = Value(_type(found[2], found[3]), Origin(_stem(found[1]), True))
-    return values
+    return values, lengths
 
 
 def _known(values: Mapping[str, Value], name: str) -> Value:

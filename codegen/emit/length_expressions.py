@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.ir import Graph, Node, Value, dims_of, inner_blocks, symbols_printed
+from codegen.ir import Call, Graph, Node, Trait, Value, dims_of, inner_blocks
 from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
 from codegen.spelling import PRODUCT, SUM, Fragment
+from codegen.told_lengths import lengths_told, symbols_printed
 
 Shown = tuple[Fragment, frozenset[str]]
 """An expression and the variables that it reads."""
+NONE: Mapping[Value, str] = {}
 
 
 class Lengths:
@@ -22,8 +24,10 @@ class Lengths:
         sizes: Sizes,
         arrays: Callable[[], Iterable[tuple[Value, str]]],
         item: Callable[[Any], Shown],
+        whole: Mapping[Value, str] = NONE,
     ) -> None:
         self.sizes = sizes
+        self.whole = whole  # numbers among the arrays, and the symbols that they are
         self.arrays = arrays
         self.item = item  # writes what stands in a tuple of lengths
         self.given: dict[str, Fragment] = {}  # symbols that variables of the program tell
@@ -52,6 +56,8 @@ class Lengths:
         arrays = () if self.given.keys() & sz.symbols(dim) else self.arrays()
         for value, name in arrays:
             shape = dims_of(self.sizes, value.type)
+            if value in self.whole and self.whole[value] == dim.symbol():
+                return Fragment(name), frozenset({name})
             if dim in shape and (len(shape) > 1 or self._elements(shape) != dim):
                 return Fragment(f"{name}.shape[{shape.index(dim)}]"), frozenset({name})
             if self._elements(shape) == dim:
@@ -85,6 +91,8 @@ class Lengths:
             return self.given[atom], frozenset()
         whole = sz.symbol(atom) if isinstance(atom, str) else sz.size_of(atom)
         for value, name in self.arrays():
+            if value in self.whole and self.whole[value] == atom:
+                return Fragment(name), frozenset({name})
             for axis, dim in enumerate(dims_of(self.sizes, value.type)):
                 if dim == whole:
                     return Fragment(f"{name}.shape[{axis}]"), frozenset({name})
@@ -123,6 +131,18 @@ def _slice_text(length: Fragment, start: int | None, stop: int | None, step: int
     return f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"
 
 
+def is_list(graph: Graph, value: Value) -> bool:
+    """Whether a value has the shape of an array, and is a list of arrays in the program."""
+    made = graph.producer.get(value)
+    return isinstance(made, Call) and Trait.HOLDS in made.op.traits
+
+
+def is_whole_number(graph: Graph, call: Call) -> bool:
+    """Whether a call tells a length that an input is."""
+    size = dict(call.attributes).get("size") if Trait.EXTENT in call.op.traits else None
+    return isinstance(size, Size) and size.symbol() in graph.whole_numbers.values()
+
+
 def anchors(graph: Graph, absent: Container[Value]) -> set[Value]:
     """Values that alone tell a length that the program needs: they keep a variable.
 
@@ -130,10 +150,10 @@ def anchors(graph: Graph, absent: Container[Value]) -> set[Value]:
     """
     needed = {name for node in graph.all_nodes for name in symbols_printed(node, graph.sizes)}
     needed -= {graph.room.length} if graph.room else set()
+    whole = {value for value, name in graph.whole_numbers.items() if name in needed}
     for value in graph.inputs:
-        for dim in () if value in absent else dims_of(graph.sizes, value.type):
-            needed -= {dim.symbol()} if isinstance(dim, Size) else set()
-    return _anchors_in(graph, graph.nodes, needed, absent) if needed else set()
+        needed -= set() if value in absent else {*lengths_told(graph, value)}
+    return whole | (_anchors_in(graph, graph.nodes, needed, absent) if needed else set())
 
 
 def _anchors_in(

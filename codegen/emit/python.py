@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from codegen.emit.length_expressions import Lengths, anchors
+from codegen.emit.length_expressions import Lengths, anchors, is_list, is_whole_number
 from codegen.emit.loop_analysis import Paths, numbers_as_lengths
 from codegen.emit.statements import (
     Shown,
@@ -123,7 +123,7 @@ class Emitter:
         self.python_numbers: set[Value] = set()
         self.strong_numbers = target.strong_numbers(graph)
         self.literals: dict[Value, Number] = {}
-        self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
+        self.lengths = Lengths(graph.sizes, self._arrays, self._attribute, graph.whole_numbers)
         self.anchors = anchors(graph, self.paths.absent)
         self.checks: list[str] = []
         nodes = graph.all_nodes
@@ -183,13 +183,15 @@ class Emitter:
 
     def _input(self, value: Value, read: str) -> None:
         name = read
-        unread = not self.left.get(value) and not value.type.shape
-        if unread and read not in self.graph.frame.parameters:
+        used = self.left.get(value) or value.type.shape or value in self.anchors
+        if not used and read not in self.graph.frame.parameters:
             return
         if not read.isidentifier():
             name = self.names.wish(value.origin.name or "x")
             self.names.reserved.add(name)
             self._statement([f"{name} = {read}"], value.origin)
+        if value in self.anchors:
+            self.names.reserved.add(name)
         self.shown[value] = Shown(Fragment(name), frozenset({name}), True)
         if self.dense:
             self.owner[name] = value  # it may be overwritten, where the graph says so
@@ -222,14 +224,13 @@ class Emitter:
         self._statement([f"if {negated(test)}:", f"    raise LookupError({message})"], check.origin)
 
     def _call(self, call: Call) -> None:
-        if Trait.UNSET in call.op.traits:
-            unset = Fragment(self._spelling(call).text)
-            self.shown[call.results[0]] = Shown(unset, frozenset(), True)
-            return
         spelling = self._spelling(call)
+        if Trait.UNSET in call.op.traits:
+            self.shown[call.results[0]] = Shown(Fragment(spelling.text), frozenset(), True)
+            return
         if self._fold(call):
             return
-        if call.results[0] in self.of_turns:
+        if call.results[0] in self.of_turns or is_whole_number(self.graph, call):
             self.shown[call.results[0]] = self._expression(call, spelling)
             return
         if len(call.results) == 1 and self._may_nest(call, spelling):
@@ -632,20 +633,16 @@ class Emitter:
         return Fragment(repr(value), UNARY if repr(value).startswith("-") else ATOM), frozenset()
 
     def _arrays(self) -> Iterator[tuple[Value, str]]:
-        """Values whose variables may be asked for their shape: inputs first, then live names."""
+        """Values whose variables may be asked for lengths: inputs first, then live names."""
         for value in self.graph.inputs:
-            if value.type.shape and value in self.shown and value not in self.paths.absent:
+            tells = value.type.shape or value in self.graph.whole_numbers
+            if tells and value in self.shown and value not in self.paths.absent:
                 yield value, self.shown[value].fragment.text
         for name in self.names.own_first(self.owner):
             value = self.owner[name]
-            there = value not in self.paths.absent and not self._is_list(value)
+            there = value not in self.paths.absent and not is_list(self.graph, value)
             if value.type.shape and there and not name.startswith("{"):
                 yield value, name
-
-    def _is_list(self, value: Value) -> bool:
-        """Whether a value has the shape of an array, and is a list of arrays in the program."""
-        made = self.graph.producer.get(value)
-        return isinstance(made, Call) and Trait.HOLDS in made.op.traits
 
     # -- statements -----------------------------------------------------------------------------
 

@@ -233,9 +233,11 @@ def test_lengths_compile_nothing(jax):
 
 
 def test_whole_numbers_are_settings():
-    f = tg.compile(lambda x, n: x**n)
-    assert [f(3.0, n) for n in (1, 2, 3)] == [3.0, 9.0, 27.0]
+    f, of_jax = tg.compile(lambda x, n: x**n), tg.compile(lambda x, n: x**n, backend="jax")
+    for power in range(1, 7):
+        assert f(3.0, power) == of_jax(3.0, power) == 3.0**power
     assert f.cache_info().traces == 3
+    assert of_jax.cache_info().traces == 6
     g = tg.compile(lambda x, rate: x * rate)
     for rate in (0.1, 0.2, 0.3):
         g(3.0, rate)
@@ -362,11 +364,11 @@ def test_sparse_derivatives_are_built_in():
     )
 
 
-def test_counts_in_a_state_are_arrays():
+def test_counts_in_a_state_are_traced():
     def step(state):
         return {"w": state["w"] / (1 + state["step"]), "step": state["step"] + 1}
 
-    for start, versions in ((np.int64(0), 1), (0, 5)):
+    for start, versions in ((np.int64(0), 1), (0, 3)):
         made = tg.compile(step)
         state = {"w": X, "step": start}
         for _ in range(5):

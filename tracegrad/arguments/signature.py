@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType, MethodType, SimpleNamespace
@@ -333,6 +333,7 @@ def bind(
     shown: inspect.Signature | None = None,
     name_of_function: str = "function",
     by_class: Callable[[type], bool] = lambda cls: False,
+    whole: Collection[tuple[str, Path]] = (),
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises Python's own TypeError.
 
@@ -340,7 +341,8 @@ def bind(
     that the function never reads. Without `defaults` there are only those that the call gives; nor
     are there ever defaults that are Tensors, whose history is not the call's.
     `shown` are parameters that name what ``*args`` takes, where the call fits them. Of objects that
-    are known by identity, and of a class that `by_class` knows, the key holds the class.
+    are known by identity, and of a class that `by_class` knows, the key holds the class. Whole
+    numbers at the places `whole` are inputs.
     """
     try:
         bound = signature.bind(*args, **kwargs)
@@ -385,9 +387,9 @@ def bind(
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
             ignored = name in unread and is_plain(leaf)
-            kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text)
-            if kind[0] == "static" and type(kind[2]) is Same and by_class(type(leaf)):
-                kind = ("object", type(leaf))
+            kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text, by_class)
+            if whole and is_whole(leaf) and (parameters[i], path) in whole:
+                kind = WHOLE
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
@@ -443,7 +445,18 @@ def identifiers(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def kind_of(value: Any, text: str) -> tuple[Hashable, ...]:
+WHOLE = ("number", "int")
+"""The kind of a whole number that is an input."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a number may be an input of a program where others of its kind come."""
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def kind_of(
+    value: Any, text: str, by_class: Callable[[type], bool] = lambda cls: False
+) -> tuple[Hashable, ...]:
     """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
     match value:
         case np.ndarray():
@@ -465,6 +478,9 @@ def kind_of(value: Any, text: str) -> tuple[Hashable, ...]:
             return ("tensor", value.dtype.name)
     if is_jax(value):
         return ("jax",)
+    if _has_no_value(value) and by_class(type(value)):
+        kind: Any = type(value)
+        return ("object", kind)
     return _static(value, text)
 
 
@@ -480,6 +496,18 @@ def _numeric(dtype: np.dtype, text: str) -> None:
             f"argument {text} has dtype {dtype}: arrays must be of numbers or bool in native byte "
             "order, up to 64 bits a component"
         )
+
+
+def _has_no_value(value: Any) -> bool:
+    """Whether an object cannot be a static argument, or would be one by its identity alone.
+
+    Not data frames, whose arrays are not what they show.
+    """
+    try:
+        hash(parts_of(value) if type(value) is slice else value)
+    except TypeError:
+        return not hasattr(value, "to_numpy")
+    return type(as_key(value)) is Same
 
 
 UNHASHABLE = "but a static argument must be hashable"
@@ -505,7 +533,7 @@ INSTEAD: tuple[tuple[Any, str, str], ...] = (
     (Set, "pass frozenset({})", "pass frozenset({})"),
     (tuple, "", "its items must be hashable too"),
     ((Sequence, array), "pass list({})", "pass tuple({})"),
-    (SimpleNamespace, "pass vars({})", "pass tuple(vars({}).items())"),
+    (SimpleNamespace, "", "pass tuple(vars({}).items())"),
     (object, "pass its arrays, or give it __hash__ and __eq__", "give it __hash__ and __eq__"),
 )
 """By kinds of objects that cannot be hashed: what to pass as an argument, and as a static one."""

@@ -81,8 +81,13 @@ def as_in(arguments: Arguments, like: Arguments) -> Arguments:
     return stacked(as_given(arguments) if arguments.stacked else arguments, like.stacked)
 
 
-def length_text(leaf: Leaf | None, text: str, axis: int) -> str:
-    """Python that reads the length of an axis of a leaf, or of an array from outside."""
+def length_text(leaf: Leaf | None, text: str, axis: int | None) -> str:
+    """Python that reads the length of an axis of a leaf, or of an array from outside.
+
+    Without an axis it is a whole number, and the length.
+    """
+    if axis is None:
+        return text
     if leaf is None or leaf.rows is None:
         return f"{text}.shape[{axis}]"
     return f"{text}[0].shape[{axis - 1}]" if axis else f"len({text})"

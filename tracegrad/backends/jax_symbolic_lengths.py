@@ -110,7 +110,7 @@ def _atom(atom: Any, known: Mapping[str, Any]) -> Any:
 
 def refusal(version: Any, leaves: Sequence[Any], name: str) -> ArgumentError:
     """The error for a program that is not for all lengths."""
-    known = {symbol: leaves[i].shape[axis] for symbol, (i, axis) in version.symbols.items()}
+    known = version.lengths(leaves)
     guard = next(iter(broken(version.guards, known)), None)
     if guard is None:
         return ArgumentError(f"{name} has no program for these arguments")

@@ -512,7 +512,9 @@ def _lengths(
             shapes[name] = f"shape{i}"
     unpacked = {name for name, _ in arrays}
     for (name, axis), s in axes.items():
-        if name not in unpacked:  # an array that is held
+        if axis is None:
+            texts[s] = name
+        elif name not in unpacked:  # an array that is held
             texts[s] = f"{shapes[name]}[{axis}]"
     flat = _unless([" == ".join([*[f"{name}.ndim" for name in vectors], "1"])] if vectors else [])
     lines = [*flat, *_tried(lines)]

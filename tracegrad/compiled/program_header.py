@@ -43,12 +43,15 @@ def empty_graph(
     made = [not world.is_outside(holder) for holder in holders]
     name = _identifier(name_of(function))
     suffix = "" if transform.kind == "compile" else f"_{transform.kind}"
+    inputs = (*tree.inputs, *tree.captured)
+    whole = {value: name for name, value in tree.sizes.given.items()}
+    lengths = tuple([(i, whole[value]) for i, value in enumerate(inputs) if value in whole])
     return Graph(
         name=name + suffix,
-        inputs=(*tree.inputs, *tree.captured),
+        inputs=inputs,
         nodes=(),
         outputs=(),
-        frame=Frame(parameters, (*reads, *captures), captures),
+        frame=Frame(parameters, (*reads, *captures), captures, lengths=lengths),
         sizes=tree.sizes,
         fast_math=mode.fast_math,
         about=_about(function, transform, arguments, tree, captures, made),

@@ -106,7 +106,7 @@ class Version:
     results: tuple[Returned, ...]  # one for each end of a path
     built: bool  # the program returns what `finish` makes the returned object of
     mode: Mode
-    symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
+    symbols: Mapping[str, tuple[int, int | None]]  # a free length: traced input and axis
     guards: tuple[tuple[Any, Any], ...]
     times: Mapping[str, float]  # seconds that each stage took for the last path
     growth: Growth
@@ -346,8 +346,15 @@ class Version:
             apart = [*leaves[:start], *[leaves[start + i] for i in others]]
             if overlapping(memory(guard.now()), apart):
                 return False
-        known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
+        known = self.lengths(leaves)
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def lengths(self, leaves: Sequence[Any]) -> dict[str, int]:
+        """What the symbols are for these leaves and what is captured."""
+        return {
+            name: leaves[i] if axis is None else np.shape(leaves[i])[axis]
+            for name, (i, axis) in self.symbols.items()
+        }
 
     def histories_stand(self) -> bool:
         """Whether histories of what stands outside are as it assumes."""
@@ -749,9 +756,11 @@ def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:
     return tuple(found)
 
 
-def _symbols(graph: Graph) -> dict[str, tuple[int, int]]:
-    """Where each free length is read: index of the input and axis."""
-    found: dict[str, tuple[int, int]] = {}
+def _symbols(graph: Graph) -> dict[str, tuple[int, int | None]]:
+    """Where each free length is read: index of the input and axis; None where it is the length."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for index, symbol in graph.frame.lengths:
+        found[symbol] = (index, None)
     for index, value in enumerate(graph.inputs):
         for axis, dim in enumerate(value.type.shape):
             name = None if isinstance(dim, int) else dim.symbol()

@@ -27,6 +27,7 @@ from codegen.ir import (
 )
 from codegen.passes.dce import dce
 from codegen.sizes import Size
+from codegen.told_lengths import lengths_told
 from codegen.types import LIST
 
 
@@ -59,15 +60,20 @@ def backward_graph(
         name
         for value in (*residuals, *cotangents)
         if value.type != LIST and value not in absent
-        for dim in value.type.shape
-        if (name := _bare(joint.sizes.resolve(dim)))
+        for name in lengths_told(joint, value)
     }
     telling = [v for v in (*forward.inputs, *sorted_made(forward)) if v not in absent]
     for symbol in sorted(needed - known):
         residuals.setdefault(_with_symbol(symbol, joint, telling))
     names = _names_of([*residuals, *cotangents], forward)
+    whole = joint.whole_numbers
     frame = Frame(
-        tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names, joint.frame.origin
+        tuple(names),
+        tuple(names),
+        returns=joint.frame.returns,
+        names=joint.frame.names,
+        origin=joint.frame.origin,
+        lengths=tuple([(i, whole[v]) for i, v in enumerate(residuals) if v in whole]),
     )
     graph = joint.replace(inputs=(*residuals, *cotangents), frame=frame).with_block(block)
     return graph, list(residuals)
@@ -121,13 +127,9 @@ def _names(value: Any, graph: Graph) -> set[str]:
     return set()
 
 
-def _bare(dim: Any) -> str | None:
-    return dim.symbol() if isinstance(dim, Size) else None
-
-
 def _with_symbol(symbol: str, graph: Graph, values: Sequence[Value]) -> Value:
     for value in values:
-        if any(_bare(graph.sizes.resolve(dim)) == symbol for dim in value.type.shape):
+        if symbol in lengths_told(graph, value):
             return value
     raise CodegenError(f"no value has an axis of length {symbol}")
 

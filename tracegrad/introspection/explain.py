@@ -78,8 +78,12 @@ SHARED = "objects or memory that were apart are shared, or the other way round"
 HISTORIES = "other inputs require grad, have hooks, or are made of one another"
 
 OF_NUMBERS = (
-    "a whole number among the arguments is a setting, and each of its values has a program of its "
-    "own. Pass what it chooses, as a batch, or np.int64({0}) where it is only computed with"
+    "the function asks which number it is, so each of its values has a program of its own. Pass "
+    "what it chooses, as a batch"
+)
+OF_NUMBERS_ON_JAX = (
+    "on JAX a whole number among the arguments is a setting, and each of its values has a program "
+    "of its own. Pass what it chooses, as a batch, or np.int64({0}) where it is only computed with"
 )
 
 
@@ -100,7 +104,7 @@ def _way_out(arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> s
         for leaf in arguments.leaves:
             other = places.get((leaf.parameter, leaf.path))
             if other is not None and other.kind != leaf.kind and _is_number(leaf):
-                text = OF_NUMBERS.format(arguments.text_of(leaf))
+                text = _of_number(arguments.text_of(leaf), mode)
                 return text[0].upper() + text[1:]
         return "Call it with arguments of fewer kinds"
     same = [version for version in same_mode if version.arguments.key == arguments.key]
@@ -124,7 +128,12 @@ def chosen_by_number(mode: Mode, versions: Sequence[Version], static: Collection
     if arguments.parameters[leaf.parameter] in static:
         return ""
     text = arguments.text_of(leaf)
-    return f"{MOST_NUMBERS} values of {text} came, none of them twice; {OF_NUMBERS.format(text)}"
+    return f"{MOST_NUMBERS} values of {text} came, none of them twice; {_of_number(text, mode)}"
+
+
+def _of_number(text: str, mode: Mode) -> str:
+    """Why each value of a whole number has a program, and what to write instead."""
+    return (OF_NUMBERS_ON_JAX if mode.target == "jax" else OF_NUMBERS).format(text)
 
 
 def _number_of(versions: Sequence[Version]) -> Leaf | None:
@@ -231,7 +240,7 @@ def _other_arguments(before: Arguments, now: Arguments) -> str:
 def _other_lengths(version: Version, arguments: Arguments) -> str:
     arrays = [leaf.value for leaf in arguments.leaves if leaf.traced]
     arrays += version.captured_arrays()
-    known = {name: arrays[i].shape[axis] for name, (i, axis) in version.symbols.items()}
+    known = version.lengths(arrays)
     texts = _length_texts(version)
     for a, b in version.guards:
         left, right = substitute(a, known), substitute(b, known)

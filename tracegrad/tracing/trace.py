@@ -187,6 +187,7 @@ class Trace:
         for dim, length in zip(value.type.shape, np.shape(array), strict=True):
             assert isinstance(dim, Size)
             self.sizes.seen[str(dim.symbol())] = length
+        self.sizes.see_number(value, array)
 
     def forget_unused(self, outputs: Sequence[Value], before: int) -> None:
         """Drops arrays from outside, after the first `before`, that were moved around alone."""
@@ -207,7 +208,7 @@ class Trace:
         inputs = [*self.inputs, *(other for _, other in self.captured.values())]
         others = [d for other in inputs if other is not value for d in other.type.shape]
         mentioned = {s for dim in others for s in symbols(self.sizes.resolve(dim))}
-        return all(
+        return value not in self.sizes.given.values() and all(
             self.sizes.resolve(dim) == dim and mentioned.isdisjoint(symbols(dim))
             for dim in value.type.shape
         )

@@ -78,6 +78,7 @@ from tracegrad.tracing.restarts import (
     Unreplayed,
 )
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
+from tracegrad.transforms.changing_ints import ChangingInts
 from tracegrad.transforms.direct_calls import DirectCalls, Given
 from tracegrad.transforms.eager_calls import EagerCalls
 from tracegrad.transforms.tensor_calls import TensorCalls
@@ -371,7 +372,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
         name = getattr(self, "__qualname__", self.__name__)
         known = (self._static, unread, filled, self._shown, name)
-        arguments = bind(self._signature, args, kwargs, *known, is_renewable)
+        whole = () if CHOSEN[self._backend].target == "jax" else self._ints.arguments
+        arguments = bind(self._signature, args, kwargs, *known, is_renewable, whole)
         if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
@@ -430,7 +432,10 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
 
         `counts` is False for a run that only looks: it is no reason to give the function up.
         """
-        reason = why(arguments, mode, self._every, left[0].said if left else "")
+        every = self._every
+        reason = why(arguments, mode, every, left[0].said if left else "")
+        if not left:
+            self._ints.meet(arguments, mode, every)
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up("it changes what it reads, so that each call needs a version of its own")
@@ -450,6 +455,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                 purpose = self._purpose if of_arrays else Purpose.of(counts)
                 run = self._run(arguments, mode, known, histories, purpose=purpose)
                 if run.serves:
+                    if self._ints.are_asked_for(run, arguments, every):
+                        return None
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key
                     version = self._version(arguments, mode, run, known, reason)
@@ -499,9 +506,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return version
         assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
-        counted = run.world.counted()
-        if counted and not counted <= self._counters:
-            self._counters |= counted  # they are inputs of the next trace
+        if self._ints.count(run.world.counted()):
+            pass  # they are inputs of the next trace
         elif run.alone and counts and not run.world.unrolls:
             self._strike(run.effect, known)
         return run
@@ -555,17 +561,16 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
-                *(self._runs, histories, self._counters, self._renewed, self._single, ways),
+                *(
+                    self._runs,
+                    histories,
+                    frozenset(self._ints.places),
+                    self._renewed,
+                    self._single,
+                    ways,
+                ),
                 *(self._taught.setdefault((arguments.key, mode), Taught()), purpose),
             )
-
-    @property
-    def _hits(self) -> int:
-        return sum(version.hits for version in self._every)
-
-    @property
-    def _every(self) -> list[Version]:
-        return [version for versions in tuple(self._versions.values()) for version in versions]
 
     def _version(
         self, arguments: Arguments, mode: Mode, run: Run, known: Any, reason: str, ways: Any = None
@@ -725,7 +730,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         self._strikes = 0
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
-        self._counters: set[Any] = set()  # places of ints that it counts with
+        self._ints = ChangingInts()
         self._taught: dict[Any, Taught] = {}  # by runs, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._lists, self._counted = set(), False

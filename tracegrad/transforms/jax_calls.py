@@ -315,7 +315,7 @@ def _holds(version: Version, leaves: Sequence[Any]) -> bool:
     lengths = [n for leaf in leaves for n in getattr(leaf, "shape", ())]
     if all(isinstance(n, int) for n in lengths):
         return version.holds(leaves)
-    known = {name: leaves[i].shape[axis] for name, (i, axis) in version.symbols.items()}
+    known = version.lengths(leaves)
     return version.unchanged() and not jax_symbolic_lengths.broken(version.guards, known)
 
 

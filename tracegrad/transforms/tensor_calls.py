@@ -41,11 +41,12 @@ from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
 from tracegrad.tracing.restarts import Purpose
 from tracegrad.transforms.direct_calls import Given
+from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
 
 
-class TensorCalls:
+class TensorCalls(VersionLookup):
     """What calls of a function do where Tensors are given: as a node of the tape, or on arrays."""
 
     __name__: str
@@ -72,11 +73,6 @@ class TensorCalls:
         """Whether no program is to be made or run."""
 
     _versions: dict[Any, list[Version]]  # by the key of arguments, and mode
-
-    @property
-    @abstractmethod
-    def _every(self) -> list[Version]:
-        """The versions that there are."""
 
     def _call_on_tensors(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]

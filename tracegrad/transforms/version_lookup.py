@@ -34,6 +34,14 @@ class VersionLookup:
     _lists: set[Place]  # lists that loops have read by number
     _counted: bool  # it looks at how many arrays a list holds
 
+    @property
+    def _hits(self) -> int:
+        return sum(version.hits for version in self._every)
+
+    @property
+    def _every(self) -> list[Version]:
+        return [version for versions in tuple(self._versions.values()) for version in versions]
+
     def _lookup(
         self,
         arguments: Arguments,

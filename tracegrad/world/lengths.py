@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Origin, Value
-from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbols
+from codegen.ir import Call, Origin, Value
+from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbol, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
+from tracegrad.ops.elementwise import ufuncs
 from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
@@ -29,6 +30,12 @@ from tracegrad.world.shapes_of_lengths import TAKING, shaped
 
 INT = weak("int")
 FEWEST = 8  # turns of a loop that is worth a loop
+_OF_LENGTHS: dict[Any, Callable[..., Dim]] = {
+    ufuncs.add: add,
+    ufuncs.subtract: lambda a, b: minus(a, b),
+    ufuncs.multiply: lambda a, b: mul((a, b)),
+}
+"""What is computed of lengths and is one."""
 MOST_FACTORS = 4  # of a power of a length that is a length
 
 
@@ -226,6 +233,8 @@ class Lengths:
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
+        if operation is range or id(operation) in MAKERS:
+            operands = [*map(self._of_number, operands)]
         if operation is range or operation is reversed:
             numbers = None if keywords else self.loops.counted.made(operation, operands)
             if numbers is not None:
@@ -289,6 +298,46 @@ class Lengths:
             named = {name: self.looked(x) for name, x in keywords.items()}
             return [*map(self.looked, operands)], named
         return None
+
+    def _of_number(self, x: Any) -> Any:
+        """A whole number that is an input as a length, where it may be one; others as they are."""
+        if type(x) is tuple and Tensor in map(type, x):
+            return tuple(map(self._of_number, x))
+        if not self.free or not self.loops.counts(x) or x._array < 0:
+            return x
+        dim = self._dim_of(x._traced[1])
+        if dim is None or not self.assume_some(dim):
+            return x
+        return self.of(dim, int(x._array))
+
+    def _dim_of(self, value: Value) -> Dim | None:
+        """A number of the program as a length, where inputs alone tell it."""
+        sizes, builder = self.trace.sizes, self.trace.builder
+        constant, made = builder.constant_of(value), builder.producer.get(value)
+        if constant is not None:
+            return constant.value if type(constant.value) is int else None
+        if isinstance(made, Call) and made.op in _OF_LENGTHS:
+            parts = [self._dim_of(v) if v.type == INT else None for v in made.operands]
+            return None if None in parts else _OF_LENGTHS[made.op](*parts)
+        name = next((name for name, known in sizes.given.items() if known is value), None)
+        number = self._number_given(value) if name is None else None
+        if number is not None and number >= 0:
+            found = sizes.new(number)
+            sizes.given[str(found.symbol())] = value
+            self._assume(size_of(SliceLength(add(found, 1), None, 1, None)), 1)
+            return found
+        return None if name is None else symbol(name)
+
+    def _number_given(self, value: Value) -> int | None:
+        """The whole number that an input is in this run; None for what is none."""
+        if value.type != INT:
+            return None
+        given = dict(zip(self.trace.inputs, self.world.given, strict=True))
+        if value in given:
+            x: Any = given[value]
+            return int(getattr(x, "_array", x))
+        found = (holder for holder, known in self.trace.captured.values() if known is value)
+        return next(map(int, found), None)
 
     def _are_equal(self, a: Any, b: Any) -> bool:
         """Whether lengths, or shapes, are equal, in this call and in all others."""

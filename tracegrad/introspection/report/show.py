@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.version import Version
 from tracegrad.errors import ArgumentError
@@ -55,7 +53,7 @@ def lengths(version: Version, arguments: Arguments) -> dict[str, int]:
     arrays = [leaf.value for leaf in arguments.leaves if leaf.traced]
     with given_objects(arguments.objects):
         arrays += version.captured_arrays()
-    return {name: np.shape(arrays[i])[axis] for name, (i, axis) in version.symbols.items()}
+    return version.lengths(arrays)
 
 
 # -- notebooks ------------------------------------------------------------------------------------

@@ -1,0 +1,130 @@
+"""Which whole numbers are inputs of programs: those that change, and are only computed with.
+
+A whole number is a setting at first: it may be a length, an axis, a key or a number of turns, so
+each of its values has a program of its own. Where `VALUES` of one number have come (an argument, or
+what stands at a place outside) and calls differed in nothing else, the next program has it as an
+input. If the function then asks what number it is, it is a setting again, until many more values
+have come. XLA computes with 64 bits, where Python's numbers are longer: on JAX it is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from codegen.ir import Check, Value
+from codegen.sizes import symbol
+from tracegrad.arguments.signature import WHOLE, Arguments, is_whole
+from tracegrad.compiled.traced_run import Run
+from tracegrad.compiled.version import Version
+from tracegrad.config.compile_mode import Mode
+from tracegrad.tracing.path_tree import with_turns
+from tracegrad.values.pytree import Path
+
+VALUES = 2
+"""That have programs of their own, before one is made for all."""
+MORE = 4
+"""Times as many come before it is tried once more, where the function asked what number it is."""
+FEW = 8
+"""A smaller number may only be too few turns for a loop: then one more value is enough."""
+
+
+class ChangingInts:
+    """The whole numbers of one function that calls change."""
+
+    def __init__(self) -> None:
+        self.arguments: set[tuple[str, Path]] = set()  # by parameter, those that are inputs
+        self.places: set[Any] = set()  # outside, those that are inputs
+        self._needed: dict[Hashable, int] = {}  # of either, how many values make it an input
+        self._met: dict[Hashable, set[int]] = {}  # values at a place outside
+
+    def count(self, places: Iterable[Any]) -> bool:
+        """The function itself counts in these places outside; whether that is new."""
+        before = len(self.places)
+        self.places.update(places)
+        return len(self.places) > before
+
+    def meet(self, arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> None:
+        """A call needs a version besides these: what differs may be an input of the next one."""
+        if mode.target == "jax":
+            return
+        same_mode = [version for version in versions if version.mode is mode]
+        same = [version for version in same_mode if version.arguments.key == arguments.key]
+        if same:
+            self._meet_outside(same[-1])
+            return
+        for number, leaf in enumerate(arguments.leaves):
+            if leaf.kind[0] == "static" and is_whole(leaf.value):
+                place = (arguments.parameters[leaf.parameter], leaf.path)
+                if len(_met(number, arguments, same_mode)) >= self._needed.get(place, VALUES):
+                    self.arguments.add(place)
+
+    def _meet_outside(self, version: Version) -> None:
+        """The version stands for a call, but for what is read outside."""
+        guard = version.world.changed(version.read_again)
+        if guard is None or not (is_whole(guard.value) and is_whole(now := guard.now())):
+            return
+        met = self._met.setdefault(guard.place, set())
+        met.update((guard.value, now))
+        if len(met) >= self._needed.get(guard.place, VALUES):
+            self.places.add(guard.place)
+
+    def _tried(self) -> set[Any]:
+        """The places outside that are inputs because calls changed what they hold."""
+        return self.places & self._met.keys()
+
+    def are_asked_for(self, run: Run, arguments: Arguments, versions: Sequence[Version]) -> bool:
+        """Whether a run has asked what number an input is: calls have it as a setting again.
+
+        Not where a version has it as an input: then that is for others of its values.
+        """
+        numbers: dict[Value, tuple[Hashable, int]] = {}
+        same = [version for version in versions if version.arguments.key == arguments.key]
+        traced = [leaf for leaf in arguments.leaves if leaf.traced and not same]
+        for leaf, value in zip(traced, run.trace.inputs, strict=False):
+            if leaf.kind == WHOLE:
+                place = arguments.parameters[leaf.parameter], leaf.path
+                numbers[value] = place, leaf.value
+        read = {c.source.place for version in same for c in version.captured if c.source}
+        for holder, value in run.trace.captured.values():
+            source = run.world.source_of(holder)
+            if source is not None and source.place in self._tried() - read:
+                numbers[value] = source.place, int(holder)
+        asked = _asked(run, numbers) if numbers else {}
+        for place, number in asked.items():
+            needed = self._needed.get(place, VALUES)
+            self._needed[place] = needed + 1 if 0 <= number < FEW else MORE * needed
+        self.arguments -= asked.keys()
+        self.places -= asked.keys()
+        return bool(asked)
+
+
+def _met(number: int, arguments: Arguments, versions: Iterable[Version]) -> set[int]:
+    """The values of one whole number, of this call and of versions that differ in it alone."""
+    leaf, found = arguments.leaves[number], {arguments.leaves[number].value}
+    for version in versions:
+        known = version.arguments
+        if len(known.leaves) == len(arguments.leaves) and is_whole(known.leaves[number].value):
+            leaves = (*known.leaves[:number], leaf, *known.leaves[number + 1 :])
+            if replace(known, leaves=leaves).key == arguments.key:
+                found.add(known.leaves[number].value)
+    return found
+
+
+def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, int]:
+    """Of which numbers, or of what is computed of them, Python has asked more than yes or no."""
+    nodes = [*with_turns(run.trace.builder.nodes)]
+    producer = {value: node for node in nodes for value in node.results}
+    waiting = [n.operand for n in nodes if isinstance(n, Check) and n.look != "bool"]
+    sizes = run.trace.sizes
+    waiting += [
+        x for name, x in sizes.given.items() if isinstance(sizes.resolve(symbol(name)), int)
+    ]
+    seen: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value not in seen:
+            seen.add(value)
+            waiting += producer[value].operands if value in producer else ()
+    return dict([known for value, known in numbers.items() if value in seen])
