@@ -25,6 +25,9 @@ frames
 loops
     First and later calls of loops of 1,000 iterations: one computes in each what none changes, the
     other makes an array in each, writes to it and reads it.
+numbers
+    100 calls, each with another whole number, compiling included: a step of Adam with its count,
+    and an integration with a number of steps; of this also 30 calls.
 anew
     Transforms that are made for each call, of 8 numbers; `make_vjp` with its pull.
 """
@@ -201,7 +204,52 @@ def anew() -> Iterator[tuple[str, float]]:
         yield f"{title}, us", microseconds(call, 25)
 
 
-KINDS = {"first": first_calls, "later": later_calls, "loops": loops, "anew": anew}
+ADAM = """
+def program(w, x, y, m, v, step):
+    g = x.T @ (x @ w - y) / len(y)
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g * g
+    rate = 0.01 * (1.0 - 0.999**step) ** 0.5 / (1.0 - 0.9**step)
+    return np.sum((w - rate * m / (np.sqrt(v) + 1e-8)) ** 2)
+"""
+STEPS = """
+def program(y, k, steps):
+    h = 1.0 / steps
+    for _ in range(steps):
+        a = -k * y
+        y = y + 0.5 * h * (a - k * (y + h * a))
+    return np.sum(y)
+"""
+
+
+def numbers() -> Iterator[tuple[str, float]]:
+    """Milliseconds of the calling thread that 100 calls take, each with another whole number."""
+    import numpy as np
+    from first_call import compiled
+
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(64, 8)), random.normal(size=64)
+    of_adam = (np.zeros(8), x, y, np.zeros(8), np.zeros(8))
+    of_steps = (random.normal(size=8), np.ones(8))
+    for title, text, args, values in (
+        ("a step of Adam", ADAM, of_adam, range(1, 101)),
+        ("20 to 119 steps", STEPS, of_steps, range(20, 120)),
+        ("20 to 49 steps", STEPS, of_steps, range(20, 50)),
+    ):
+        f = compiled(text)
+        began = thread_time()
+        for number in values:
+            f(*args, number)
+        yield f"{title}, all calls, ms", 1e3 * (thread_time() - began)
+
+
+KINDS = {
+    "first": first_calls,
+    "later": later_calls,
+    "loops": loops,
+    "numbers": numbers,
+    "anew": anew,
+}
 
 
 def measured(checkout: Path, kind: str) -> dict[str, float]:
