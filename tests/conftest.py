@@ -20,7 +20,7 @@ import pytest
 from tracegrad import config
 from tracegrad.tracing import compile_budget
 from tracegrad.transforms import made_again
-from tracegrad.world.loops.loop_heads import UNCLOSED
+from tracegrad.world.loops.loop_heads import KNOWN_LOOPS
 from tracegrad.world.loops.unrolling_reasons import REASONS
 from tracegrad.world.loops.while_tests import TESTED_LAST
 
@@ -137,7 +137,7 @@ def few(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], int], Sequen
 @pytest.fixture
 def fresh_loops() -> Iterator[None]:
     """No loop is known not to close, and none warns that it is unrolled."""
-    UNCLOSED["numpy"].clear()
+    KNOWN_LOOPS["numpy"].clear()
     REASONS["numpy"].clear()
     TESTED_LAST.clear()
     with warnings.catch_warnings():

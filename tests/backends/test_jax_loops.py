@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import tracegrad as tg
-from tracegrad.world.loops.loop_heads import UNCLOSED
+from tracegrad.world.loops.loop_heads import KNOWN_LOOPS
 
 RTOL = 1e-10
 
@@ -22,7 +22,7 @@ def checked():
     """Graphs are verified after each pass; no loop is known not to close."""
     before = tg.config.check
     tg.config.check = True
-    UNCLOSED["jax"].clear()
+    KNOWN_LOOPS["jax"].clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tg.errors.SlowCompileWarning)
         yield
@@ -345,7 +345,7 @@ def raised(x):
 def test_a_loop_is_left_where_a_look_fails(f, test):
     """What nobody has seen may be what ends it."""
     for transform in (tg.compile, tg.value_and_grad):
-        UNCLOSED["jax"].clear()
+        KNOWN_LOOPS["jax"].clear()
         g = transform(f, backend="jax")
         first, *others = map(np.float64, (1.5, 0.5, -2.0, 12.0, 1.5))
         results = [g(first)]

@@ -128,3 +128,20 @@ def test_one_program_for_all_from_eight_turns_on(f) -> None:
     for x in every:
         compiled(x)
     assert compiled.cache_info().versions == 1
+
+
+def test_a_loop_that_is_unrolled_in_one_function_stays_one_in_another():
+    def decays(x):
+        s = x
+        while s > 0.1:
+            s = s * 0.8
+        return s
+
+    within = tg.compile(lambda x: tg.jvp(decays, (x,), (1.0,)))  # takes its own derivative
+    for x in (3.0, 2.0, 5.0):
+        within(x)
+    made = tg.value_and_grad(decays)
+    for x in (3.0, 2.0, 5.0, 40.0):
+        assert made(x)[0] == decays(x)
+    assert made.cache_info().traces == 1
+    assert "while s > 0.1:" in made.source(3.0)

@@ -34,6 +34,7 @@ from tracegrad.compiled.traced_run import (
     Followed,
     Run,
     Taught,
+    code_of,
     lie_in_order,
     required_of,
     run_traced,
@@ -83,7 +84,7 @@ from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, 
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import PACKED
 from tracegrad.world.joined_numbers import shown_numbers
-from tracegrad.world.loops.loop_heads import tries_again
+from tracegrad.world.loops.loop_heads import known_of
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned
@@ -475,7 +476,7 @@ def traced_run(
             elif made.needs_numbers:
                 continue
             else:
-                tries_again(target)
+                known_of(code_of(function), target).tries_again()
                 return replace(made, supersedes=told is not None and not told.loop)
 
 

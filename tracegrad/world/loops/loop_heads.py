@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from codegen.ir import Value
@@ -20,18 +20,41 @@ MOST_WAYS = 32  # through a turn
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
-UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
-    target: WeakKeyDictionary() for target in ("numpy", "jax")
-}
-"""Where loops begin that could not be closed, by target: they are not tried again."""
-APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
-    target: WeakKeyDictionary() for target in ("numpy", "jax")
-}
-"""Where loops begin whose first turn stands by itself: see `residuals.FirstTurn`."""
+Beginnings: TypeAlias = "WeakKeyDictionary[CodeType, set[int]]"
+"""Where loops begin, by their code."""
 
 
-LACKED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
-"""Where loops begin of which a run has not seen the last turns."""
+class Known:
+    """What runs of one function for one target have found out about loops, also of its helpers."""
+
+    def __init__(self) -> None:
+        self.unclosed: Beginnings = WeakKeyDictionary()
+        """Those that could not be closed: they are not tried again."""
+        self.apart: Beginnings = WeakKeyDictionary()
+        """Those whose first turn stands by itself: see `residuals.FirstTurn`."""
+        self.lacked: Beginnings = WeakKeyDictionary()
+        """Those of which a run has not seen the last turns."""
+
+    def tries_again(self) -> None:
+        """A call is over: loops of which it has seen no last turns are tried again in others."""
+        for code, targets in self.lacked.items():
+            self.unclosed.get(code, set()).difference_update(targets)
+        self.lacked.clear()
+
+
+KNOWN_LOOPS: dict[str, WeakKeyDictionary[CodeType, Known]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+_NO_CODE = (lambda: None).__code__  # of builtins that are differentiated
+
+
+def known_of(code: CodeType | None, target: str) -> Known:
+    """What is known of the loops of a function with this code.
+
+    A helper's loop may be unrolled in one function, within a derivative, and stay one in another.
+    """
+    return KNOWN_LOOPS[target].setdefault(code or _NO_CODE, Known())
+
 
 Slot = tuple[int | Place, ...]
 """A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
@@ -129,19 +152,12 @@ class Head:
             self.depth, frame = self.depth + 1, frame.back
 
 
-def lacked_before(head: Head) -> bool:
+def lacked_before(known: Known, head: Head) -> bool:
     """Whether a run has not seen the last turns of a loop before; from now on one has."""
-    known = LACKED.setdefault(head.frame.code, set())
-    before = head.target in known
-    known.add(head.target)
+    lacked = known.lacked.setdefault(head.frame.code, set())
+    before = head.target in lacked
+    lacked.add(head.target)
     return before
-
-
-def tries_again(target: str) -> None:
-    """A call is over: loops of which it has seen no last turns are tried again in others."""
-    for code, targets in LACKED.items():
-        UNCLOSED[target].get(code, set()).difference_update(targets)
-    LACKED.clear()
 
 
 @lru_cache(maxsize=256)

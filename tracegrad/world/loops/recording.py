@@ -43,16 +43,15 @@ from tracegrad.world.loops.iterators_of_several import (
 )
 from tracegrad.world.loops.list_appends import Lists
 from tracegrad.world.loops.loop_heads import (
-    APART,
     INT,
     MOST_TRIED,
     MOST_WAYS,
     RANGE,
     SUSPENDED,
-    UNCLOSED,
     Head,
     ManyTurns,
     Unclosed,
+    known_of,
     lacked_before,
     turn_of,
     whiles,
@@ -78,7 +77,8 @@ class Loops(Unrolling):
     def __init__(self, world: Any, trace: Any, target: str, states: States | None = None) -> None:
         self.world = world
         self.trace = trace
-        self.unclosed, self.apart = UNCLOSED[target], APART[target]
+        self.known = known_of(trace.code, target)
+        self.unclosed, self.apart = self.known.unclosed, self.known.apart
         self.reasons = REASONS[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
@@ -324,7 +324,7 @@ class Loops(Unrolling):
 
     def _lacks(self, what: str, head: Head | None = None) -> None:
         """The run lacks what it has not seen: it is made again where it can be, else no program."""
-        if head is not None and lacked_before(head):
+        if head is not None and lacked_before(self.known, head):
             self._unrolled(head, what)
         if self.trace.samples:
             raise Unclosed(what)

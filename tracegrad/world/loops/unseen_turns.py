@@ -2,7 +2,7 @@
 
 Where the first call leaves a loop in its first turn, its path has no loop. A later call may go
 through a thousand turns behind that path: the run is made again, not as a continuation, and the
-loop may be closed in it. Of a loop that is not closed then, that is known (`UNCLOSED`).
+loop may be closed in it. Of a loop that is not closed then, that is known (`Known.unclosed`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.world.loops.loop_heads import MOST_TRIED, SUSPENDED, UNCLOSED
+from tracegrad.world.loops.loop_heads import MOST_TRIED, SUSPENDED, known_of
 from tracegrad.world.loops.widened_states import Learned
 
 
@@ -33,7 +33,7 @@ class UnseenTurns:
     def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
-        self.unclosed = UNCLOSED[target]
+        self.unclosed = known_of(trace.code, target).unclosed
         self.counted = Counter[tuple[int, int]]()
 
     def turn(self, frame: Any, target: int) -> int:
