@@ -14,6 +14,29 @@ import tracegrad as tg
 
 X = np.array([0.3, -0.7, 1.1])
 TABLE = np.arange(60.0).reshape(20, 3)
+SERIES = np.linspace(-1.0, 2.0, 64)
+
+
+def batch_of(x, n):
+    of = slice(n % 6 * 3, (n % 6 + 1) * 3)
+    return np.sum((TABLE[of] @ x - 1.0) ** 2)
+
+
+def part_of_a_table(x, n):
+    rows = TABLE[: n % 7] @ x
+    return np.sum(rows * rows) + rows.size * x[0] + np.sum(TABLE[n % 7 :] @ x)
+
+
+def window_of(x, n):
+    return np.sum(SERIES[n : n + 4] * x[0]) + np.sum(SERIES[n:]) * x[1] - np.sum(SERIES[:n] * x[2])
+
+
+def turns_over_windows(x, n):
+    w = x
+    for k in range(n):
+        rows = TABLE[k % 9 * 2 : (k % 9 + 1) * 2]
+        w = w - 1e-4 * rows.T @ (rows @ w)
+    return np.sum(w * w)
 
 
 def computed_with(x, n):
@@ -125,8 +148,9 @@ def spaced(x, n):
 
 
 COMPUTED = [computed_with, decayed, of_a_table, both_ways, by_match, as_other_numbers]
+COMPUTED += [batch_of, window_of]
 LOOPS = [turns, turns_from_one, turns_backwards, nested_turns, left_early, steps_of_size]
-LOOPS += [filled, collected, summed, counted_down, spaced]
+LOOPS += [filled, collected, summed, counted_down, spaced, turns_over_windows]
 NUMBERS = (20, 30, 15, 25, 11, 40, 9, 16, 50)
 
 
@@ -235,7 +259,8 @@ def test_few_turns_and_none(f, numbers):
 ASKED = {
     "as a key": lambda x, n: np.sum(x) * {1: 2.0, 2: 3.0}.get(n, 4.0),
     "as a text": lambda x, n: np.sum(x) * len(f"{n}"),
-    "as a length": lambda x, n: np.sum(x[:n]),
+    "as a length": lambda x, n: np.sum(x[:n]),  # which is cut off
+    "as a length of a part": part_of_a_table,
     "as an axis": lambda x, n: np.sum(np.sum(x.reshape(1, 3), axis=n % 2)),
     "as a shift": lambda x, n: np.sum(np.roll(x, n) * x),
     "by a function in C": lambda x, n: np.sum(x) * math.comb(n, 2),

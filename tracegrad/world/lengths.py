@@ -303,7 +303,7 @@ class Lengths:
         """A whole number that is an input as a length, where it may be one; others as they are."""
         if type(x) is tuple and Tensor in map(type, x):
             return tuple(map(self._of_number, x))
-        if not self.free or not self.loops.counts(x) or x._array < 0:
+        if not self.loops.counts(x) or x._array < 0:
             return x
         dim = self._dim_of(x._traced[1])
         if dim is None or not self.assume_some(dim):
@@ -319,14 +319,21 @@ class Lengths:
         if isinstance(made, Call) and made.op in _OF_LENGTHS:
             parts = [self._dim_of(v) if v.type == INT else None for v in made.operands]
             return None if None in parts else _OF_LENGTHS[made.op](*parts)
+        return self.of_input(value)
+
+    def of_input(self, value: Value) -> Dim | None:
+        """A whole number among the inputs as a length; None for others, and below 0."""
+        sizes = self.trace.sizes
         name = next((name for name, known in sizes.given.items() if known is value), None)
-        number = self._number_given(value) if name is None else None
-        if number is not None and number >= 0:
-            found = sizes.new(number)
-            sizes.given[str(found.symbol())] = value
-            self._assume(size_of(SliceLength(add(found, 1), None, 1, None)), 1)
-            return found
-        return None if name is None else symbol(name)
+        if name is not None:
+            return symbol(name)
+        number = self._number_given(value) if self.free else None
+        if number is None or number < 0:
+            return None
+        found: Dim = sizes.new(number)
+        sizes.given[str(found)] = value
+        self._assume(size_of(SliceLength(add(found, 1), None, 1, None)), 1)
+        return found
 
     def _number_given(self, value: Value) -> int | None:
         """The whole number that an input is in this run; None for what is none."""

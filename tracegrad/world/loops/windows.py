@@ -35,7 +35,7 @@ from tracegrad.world.loops.loop_heads import INT, Head
 def span_of(loops: Any, start: Any, stop: Any, step: int | None, axis: Dim) -> Dim | None:
     """How far apart the ends of a slice of an axis are; None where that is not known."""
     ends = [end for end in (start, stop) if type(end) is Tensor]
-    if not loops.heads or not all(map(loops.counts, ends)):
+    if not all(map(loops.counts, ends)):
         return None
     if step is not None and (type(step) is not int or step == 0):
         return None
@@ -132,7 +132,8 @@ class Polynomials:
             return constant.value
         made = self.builder.producer.get(value)
         if not isinstance(made, Call) or value.type != INT:
-            return self._symbol(value)
+            given = self.loops.lengths.of_input(value)
+            return self._symbol(value) if given is None else given
         if made.op is length:
             return self.loops.trace.sizes.resolve(made.attribute("size"))  # type: ignore[no-any-return]
         parts = [self.of(v) for v in made.operands if v.type == INT]
