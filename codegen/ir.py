@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any, Self, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
@@ -52,7 +52,6 @@ class Trait(Enum):
     KEEPS_ORDER = "keeps_order"  # what it makes or shows of operands in C order is in C order
     LIES_LIKE = "lies_like"  # its axes lie in memory as those of its last operand, if in C order
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
-    RAISES = "raises"  # of Python's numbers, for some second operands (0): not left out then
     UNSET = "unset"  # what it gives stands where a path has no value, and is never read
     MAYBE_UNSET = "maybe_unset"  # but by ops with this trait, and where it is returned
     EFFECT = "effect"  # runs unknown code: always called, never twice; may keep what it is given
@@ -125,7 +124,8 @@ class Origin:
 
     `final` tells that the value itself is stored in the variable (else it is an inner value of the
     statement). `section` separates forward from backward in the source. `within` is the context
-    manager, as Python, that the statement runs in.
+    manager, as Python, that the statement runs in. `raises` tells that the program has to raise
+    what the call raises, although nothing may read its results.
     """
 
     name: str | None = None
@@ -136,9 +136,10 @@ class Origin:
     point: Hashable = None
     section: str = ""
     within: str = ""
+    raises: bool = False
 
     def named(self, name: str | None, final: bool = False) -> Origin:
-        """The same place, of a value that is called otherwise."""
+        """The same place, of another value, which is called otherwise."""
         return Origin(
             *(name, final, self.file, self.line, self.text, self.point, self.section, self.within)
         )
@@ -187,6 +188,12 @@ class Call:
 
     def attribute(self, name: str) -> Any:
         return dict(self.attributes)[name]
+
+    @property
+    def raises(self) -> bool:
+        """Whether the program has to raise what this may raise; a backward has nothing to raise."""
+        origin = self.results[0].origin
+        return origin.raises and not origin.section
 
     @property
     def commutes(self) -> bool:
@@ -690,24 +697,6 @@ _PRINTERS: list[Callable[[Graph], str]] = [object.__repr__]
 def printed_by(printer: Callable[[Graph], str]) -> None:
     """Makes a function say what ``str(graph)`` is: `codegen.text`, which reads that text too."""
     _PRINTERS.append(printer)
-
-
-_Fact = TypeVar("_Fact")
-
-
-def once_for_each_graph(find: Callable[[Graph], _Fact]) -> Callable[[Graph], _Fact]:
-    """A function of a graph that computes what it gives once, for graphs never change."""
-    name = f"{find.__module__}.{find.__qualname__}"
-
-    @wraps(find)
-    def found(graph: Graph) -> _Fact:
-        known = graph.__dict__  # where cached properties are kept as well
-        if name not in known:
-            known[name] = find(graph)
-        fact: _Fact = known[name]
-        return fact
-
-    return found
 
 
 def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:

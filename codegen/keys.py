@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from codegen.facts import once_for_each_graph
 from codegen.ir import (
     Again,
     Block,
@@ -16,7 +17,6 @@ from codegen.ir import (
     Loop,
     Value,
     dims_of,
-    once_for_each_graph,
 )
 from codegen.sizes import Size, Sizes
 from codegen.spelling import Subscript

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
+from codegen.facts import once_for_each_graph
 from codegen.ir import (
     Again,
     Block,
@@ -23,7 +24,6 @@ from codegen.ir import (
     Value,
     inner_blocks,
     kept_by,
-    once_for_each_graph,
 )
 from codegen.types import LIST
 

@@ -133,7 +133,7 @@ class Rewriter(Builder):
     def emit_all(self, op: Op, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
         origin = self.origin
         if origin.final:
-            origin = origin.named(origin.name)
+            origin = replace(origin, final=False)
         self.call(op, tuple(map(self.current, operands)), origin, **attributes)
         node = self.nodes.pop()
         assert isinstance(node, Call)

@@ -30,7 +30,8 @@ parameter is printed where its first argument's is another::
 
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
 statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
-A function of its own that a call runs (``body=f_tile``) follows as a graph, and is not parsed.
+``raises=True`` stands in a call of which the program has to raise what it raises. A function of its
+own that a call runs (``body=f_tile``) follows as a graph, and is not parsed.
 Types of results are not printed: parsing infers them again from the inputs', and from equalities of
 lengths that no symbol can express: ``where 2*quotient(n0, 2) == n0``.
 """
@@ -165,6 +166,7 @@ class _Writer:
         arguments = [f"%{self.names[v]}" for v in node.operands]
         arguments += [f"{key}={attribute_text(self.graph.sizes, v)}" for key, v in node.attributes]
         arguments += [] if node.reuse is None else [f"reuse={node.reuse}"]
+        arguments += ["raises=True"] if node.raises else []
         targets = ", ".join(self.define(v, node.op.name) for v in node.results)
         return f"{targets} = {node.op.name}({', '.join(arguments)})"
 
@@ -473,7 +475,7 @@ def _line(
     if len(node.results) != len(targets):
         raise ParseError(f"{len(targets)} names for {len(node.results)} results")
     named = tuple(
-        replace(value, origin=_origin_of(name, origin))
+        replace(value, origin=_origin_of(name, value.origin))
         for name, value in zip(targets, node.results, strict=True)
     )
     if isinstance(node, Constant):
@@ -550,6 +552,7 @@ def _node(
     if len(given) != len(operands):
         raise ParseError("operands are values, and come before the attributes")
     reuse = attributes.pop("reuse", None)
+    origin = replace(origin, raises=attributes.pop("raises", False))
     builder.call(ops[name], tuple(operands), origin, **attributes)
     node = builder.nodes.pop()
     return replace(node, reuse=reuse) if isinstance(node, Call) else node

@@ -23,7 +23,7 @@ class Client:
     and ``dtype``), `splat` what shows a value repeated over a ``shape``. Without them outputs may
     share memory with inputs. `copy_number`, where it is given, copies what has no axes,
     `copy_if_set` what some paths do not have, and `array_of_number` makes an array of what has no
-    axes.
+    axes. Without `raises` calls raise nothing: the target knows no exceptions, or all have run.
 
     `fast_math` are passes for graphs that allow it, `loops` those that move work out of turns once
     the algebra is done, and `memory` those for when outputs have memory of their own.
@@ -39,6 +39,7 @@ class Client:
     fast_math: tuple[Pass, ...] = ()
     loops: tuple[Pass, ...] = ()
     memory: tuple[Pass, ...] = ()
+    raises: bool = True
 
 
 NO_CLIENT = Client()

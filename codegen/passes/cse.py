@@ -2,7 +2,8 @@
 
 Two calls are the same when op, operands and attributes are; operands of a commutative op in any
 order. Sharing between forward and backward falls out: ``tanh`` in the backward is the forward's.
-New arrays that are written to (zeros, of which some elements are set) stay one for each writer: to
+A call that has to raise is not left out for one that may go for want of a reader. New arrays that
+are written to (zeros, of which some elements are set) stay one for each writer: to
 share one, each would have to copy it.
 
 Before::                                   After::
@@ -53,7 +54,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         operands = [order.setdefault(value, len(order)) for value in call.operands]
         key = call_key(graph, call, operands)
         seen = r.facts.get(key)
-        if seen is not None:
+        if seen is not None and (seen[0].origin.raises or not call.raises):
             return tuple(map(r.current, seen))
         r.facts[key] = call.results
         return None

@@ -5,7 +5,8 @@ counter ends it and its turns do nothing; others may decide which path is taken,
 join goes where all its paths go on alike.
 
 A node may depend on another by a length alone: ``x[mask]`` stays when something of its length is
-made, although nobody reads its elements. A division of Python's numbers stays, as it may raise.
+made, although nobody reads its elements. A call stays whose origin tells that the program has to
+raise what it raises.
 
 Before::                                   After::
 
@@ -44,7 +45,7 @@ from codegen.told_lengths import lengths_told, symbols_printed
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    live = _Live(graph)
+    live = _Live(graph, client)
     block = live.part(graph.block)
     if _extent(block) == _extent(graph.block):
         return graph
@@ -82,8 +83,9 @@ class _Scope:
 class _Live:
     """What is read, from the returns backwards: a parameter is where its next turns' are."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, client: Client) -> None:
         self.graph = graph
+        self.client = client
         self.values: set[Value] = set()
         self.scopes: dict[Node, _Scope] = {}
         self.waiting: list[Value] = []
@@ -100,7 +102,7 @@ class _Live:
         self.waiting += block.outputs
         for node in block.nodes:
             self.scopes[node] = scope
-            if isinstance(node, Call) and _does_more(self.graph, node):
+            if isinstance(node, Call) and self._does_more(node):
                 self._needs(node)
             elif isinstance(node, Check | Branch):
                 self.waiting.append(node.operand)
@@ -149,7 +151,7 @@ class _Live:
                     alive = [p in self.values for p in self._heads[label].parameters]
                     node = replace(node, arguments=_at(alive, arguments))
             leads = not isinstance(node, Constant | Call)
-            called = isinstance(node, Call) and _does_more(self.graph, node)
+            called = isinstance(node, Call) and self._does_more(node)
             if leads or called or not self.values.isdisjoint(node.results):
                 kept.append(node)
         return block.with_nodes(tuple(kept))
@@ -160,25 +162,19 @@ class _Live:
         for node in body.nodes[:-1]:
             if not isinstance(node, Constant | Call):
                 return False
-            if isinstance(node, Call) and _does_more(self.graph, node):
+            if isinstance(node, Call) and self._does_more(node):
                 return False
         if isinstance(last, Branch):
             return last.complete and all(self._only_meets(b, label) for b in last.blocks)
         return isinstance(last, Again) and last.label == label
 
+    def _does_more(self, call: Call) -> bool:
+        """Whether a call has an effect, or may raise what the program has to raise."""
+        return Trait.EFFECT in call.op.traits or (call.raises and self.client.raises)
+
     @cached_property
     def _heads(self) -> Mapping[object, Loop | Join]:
         return {n.label: n for n in self.graph.all_nodes if isinstance(n, Loop | Join)}
-
-
-def _does_more(graph: Graph, call: Call) -> bool:
-    """Whether a call has an effect, or may raise what the function raises."""
-    if Trait.EFFECT in call.op.traits:
-        return True
-    if Trait.RAISES not in call.op.traits or not all(v.type.weak for v in call.operands):
-        return False
-    divisor = graph.constant(call.operands[1])
-    return divisor is None or divisor.value == 0
 
 
 def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -112,6 +112,24 @@ def test_dce_keeps_a_call_of_which_one_result_is_read():
     leaves_alone(dce, "%q, %r = divmod(%x, %y)\nreturn %r")
 
 
+RAISES = "%a = exp(%x)\n%b = sin(%a, raises=True){}\nreturn %y"
+
+
+def test_dce_keeps_what_the_program_has_to_raise():
+    leaves_alone(dce, RAISES.format(""))
+    nothing = body("return %y")
+    expect(dce, body(RAISES.format("  # backward: model.py:3 | b = sin(a)")), nothing)
+    expect(dce, body(RAISES.format("")), nothing, Client(raises=False))
+
+
+def test_cse_keeps_what_the_program_has_to_raise():
+    before = "%a = sin(%x{})\n%b = sin(%x{})\n%c = sub(%a, %b)\nreturn %c"
+    leaves_alone(cse, before.format("", ", raises=True"))
+    for first, second in ((", raises=True", ""), (", raises=True", ", raises=True")):
+        merged = body(f"%a = sin(%x{first})\n%c = sub(%a, %a)\nreturn %c")
+        expect(cse, body(before.format(first, second)), merged)
+
+
 def test_dce_gives_back_a_graph_without_dead_nodes():
     graph = toy.graph(body("%a = exp(%x)\nreturn %a"))
     assert dce(graph) is graph

@@ -457,7 +457,7 @@ def _recorded_pullback(
         if node.traced:
             origin = node.traced[1][index][1].origin
             name = origin.name and f"{origin.name}_bar"
-            trace.standing = replace(origin, name=name, final=False)
+            trace.standing = origin.named(name)
 
     before = trace.standing
     try:

@@ -37,7 +37,7 @@ from tracegrad.differentiation.backwards_apart import backwards_apart
 from tracegrad.differentiation.histories import with_histories
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.reverse_mode import reached, sources
-from tracegrad.errors import FiniteError
+from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
 from tracegrad.execution.graph_interpreter import has_looks
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.ops.elementwise.ufuncs import alias
@@ -547,13 +547,9 @@ class Quick:
         generators = made.generators()
         try:
             found = self.run(args)
-        except FloatingPointError as error:
-            if not self.version.raises_as_math or isinstance(error, FiniteError):
-                raise
-            return MISS
-        except np.linalg.LinAlgError:
-            if self.version.opaque:  # the user's own code raised it
-                raise
+        except RAISED_BY_NUMPY as error:
+            if self.version.opaque or isinstance(error, TracegradError):
+                raise  # it is the user's own code that raised it, or no number is to be nan
             return MISS  # the function may catch it
         return MISS if found is MISS else made.finish(found, inputs, generators)
 

@@ -332,7 +332,7 @@ def run_traced(
         if store.kind == "contents":  # a version is not to hold a tape
             store.value._node = None
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
-        effect = effect or f"the way on from {trace.raised}"
+        effect = effect or trace.raised
     touched = bool(stores or effects or effect or trace.generators.before)
     with held_still([source for source, _ in trace.generators.before.values()]):
         undisturbed = trace.generators.drew_alone() and not written_by_others()

@@ -429,7 +429,7 @@ def _is_of_lists(call: Call) -> bool:
 def _dotted(origin: Origin, inner: bool = False) -> Origin:
     """The place of a tangent, and its name; `inner` for what is made on the way to it."""
     stem = origin.name or ("value" if origin.final else None)
-    return replace(origin, name=stem and f"{stem}_dot", final=origin.final and not inner)
+    return origin.named(stem and f"{stem}_dot", origin.final and not inner)
 
 
 def live(nodes: Sequence[Node], wanted: Sequence[Value]) -> list[Node]:

@@ -268,7 +268,9 @@ def _write(
     needed = {value for value in outputs if value in wide}
     live: list[Call] = []
     for node in reversed(nodes):
-        if isinstance(node, Call) and not needed.isdisjoint(node.results):
+        if not isinstance(node, Call) or wide.isdisjoint(node.results):
+            continue
+        if node.raises or not needed.isdisjoint(node.results):
             live.append(node)
             needed.update(x for x in node.operands if x in wide)
     for node in reversed(live):

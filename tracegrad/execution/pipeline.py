@@ -147,7 +147,7 @@ def _labels(graph: Graph) -> Hashable:
             origins.append(node.origin)
         origins += [result.origin for result in node.results]
     origins += [end.origin for end in ends(graph.block)]
-    return tuple((o.name, o.final, o.file, o.line, o.text, o.within) for o in origins)
+    return tuple((o.name, o.final, o.file, o.line, o.text, o.within, o.raises) for o in origins)
 
 
 def _with_plain_numbers(graph: Graph) -> Graph:
@@ -206,6 +206,7 @@ CLIENTS = {
         fast_math=fast_math,
         loops=LOOPS,
         memory=memory,
+        raises=target != "jax",
     )
     for target, rules, fast_math, memory in (
         ("numpy", NUMPY_RULES, PASSES, BEFORE_LIFETIME),

@@ -150,6 +150,7 @@ list_item = OpRecord(
     linear="each",
     batch=_rows_batch,
     sound=lambda y, rows, k: inside(rows, (k,), AT_ROW["index"]),
+    raises="caught",
     traits=frozenset({Trait.VIEW}),
     doc="An item of a list, which is a row of the array that turns fill.",
 )

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Graph, Trait, once_for_each_graph
+from codegen.facts import once_for_each_graph
+from codegen.ir import Call, Graph, Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType

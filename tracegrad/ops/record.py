@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tracegrad.values.dispatch import apply
 Vjp = Callable[..., tuple[Any, ...]]
 Jvp = Callable[..., Any]
 Sound = Callable[..., Iterable[Any]]
+Raises = Literal["", "numbers", "caught", "always"]
 
 KERNEL_NAMES: dict[str, Any] = {"np": np}
 """What a NumPy spelling may refer to."""
@@ -42,6 +43,7 @@ class OpRecord(Op):
     jvp: Jvp | None = None  # where that is better than what forward mode makes of the VJP
     linear: str = ""  # in all operands "together", or in "each": its JVP is the op itself
     sound: Sound | None = None  # what is true of values for which NumPy raises nothing
+    raises: Raises = ""  # where programs raise what it raises, although nothing reads its results
     differentiable: bool = True
     doc: str = ""
     opaque: bool = False  # runs the user's own Python: never staged
@@ -159,6 +161,7 @@ def define(
     needs: Mapping[str, Mapping[str, str]] | None = None,
     scratch: float | None = None,
     sound: Sound | None = None,
+    raises: Raises | None = None,
     batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> OpRecord:
@@ -206,6 +209,10 @@ def define(
         What JAX goes on with in silence where NumPy raises: ``sound(y, *operands, **attributes)``
         gives bools without axes, all true where NumPy does not raise. Programs for JAX look at
         them (`tracegrad.optimizer.error_checks`).
+    raises
+        Where programs raise what the op raises, although nothing reads its results: "always", only
+        "caught" where the function may catch it, or "always" of Python's "numbers" alone. Default:
+        "caught" where there is a `sound`. An op without it may be left out of a program.
     batch
         The batching rule, ``batch(call)`` of a `tracegrad.ops.batching_rules.Batch`: the results
         for all examples, whose axis is the first. Without one, elementwise ops take batches as they
@@ -228,6 +235,7 @@ def define(
         jvp=jvp,
         linear=linear,
         sound=sound,
+        raises=("" if sound is None else "caught") if raises is None else raises,
         differentiable=vjp is not None if differentiable is None else differentiable,
         needs=dict(needs or {}),
         scratch=scratch,

@@ -19,7 +19,7 @@ import numpy as np
 from tracegrad import special
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.ops.arguments import SYNONYMS
-from tracegrad.ops.elementwise.ufuncs import astype
+from tracegrad.ops.elementwise.ufuncs import astype, strengthen
 from tracegrad.ops.reductions.softmax import logaddexp_reduce
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
@@ -39,7 +39,7 @@ from tracegrad.tensors.type_info import API_VERSIONS
 from tracegrad.tensors.zero_dimensional import as_of_function
 from tracegrad.user_code.lost_conversions import written_into_plain
 from tracegrad.user_code.program_points import at_line
-from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_scalar, shape_of
+from tracegrad.values.dispatch import SEQUENCES, dtype_of, is_scalar, is_weak, shape_of
 from tracegrad.values.given_rules import with_rule
 
 # -- ufuncs -------------------------------------------------------------------------------------
@@ -90,6 +90,8 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         np.asarray(x) if isinstance(x, SEQUENCES) and (i != 1 or method != "at") else x
         for i, x in enumerate(inputs)  # the second one of `at` is an index
     ]
+    if len(operands) == 2 and method == "__call__" and all(map(is_weak, operands)):
+        operands = _of_numpy(operands)
     given = _spoken(kwargs)
     if _writes_numbers(method, operands, given):
         plain = [x._array if type(x) is Tensor else x for x in operands]
@@ -103,6 +105,12 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     if method == "at" and not given:
         return _at(name, *operands)
     return as_of_function(name, _called(name, method, operands, given), None)
+
+
+def _of_numpy(numbers: Sequence[Any]) -> list[Any]:
+    """Numbers of Python's of which NumPy computes as NumPy does, which raises elsewhere."""
+    i = next(i for i, x in enumerate(numbers) if type(x) is Tensor)
+    return [strengthen(x) if k == i else x for k, x in enumerate(numbers)]
 
 
 def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import CodegenError
-from codegen.ir import Trait, dims_of
+from codegen.ir import dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.errors import (
@@ -599,7 +599,7 @@ def apply_to_tensors(
             _with_axes(x, i == op.put) if type(x) is Tensor and i < given else x
             for i, x in enumerate(operands)
         ]
-    if special and STATE.trace is not None and Trait.RAISES in op.traits:
+    if special and STATE.trace is not None and op.raises == "numbers":
         STATE.trace.asks(op, operands)
     values: Any = None
     try:
@@ -624,7 +624,7 @@ def apply_to_tensors(
                 result = kernel(*arrays, **attributes)
     except (CodegenError, ValueError, TypeError, IndexError) as error:
         if STATE.trace is not None:
-            STATE.trace.raised = f"an exception in {op.name}"
+            STATE.trace.notes_exception(f"an exception in {op.name}", 0)
         raise explained(op, operands, attributes, error) from error
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
@@ -773,11 +773,11 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
             message, singular = str(better), False
         except Exception:
             pass  # the type rule is no wiser: NumPy's words stand
+    if isinstance(error, IndexError):
+        return IndexError(f"{message}{at_line()}")
     if not message.startswith(op.name):
         message = f"{op.name}: {message}"
     message += at_line()
-    if isinstance(error, IndexError):
-        return IndexError(message)
     if singular:
         return SingularError(message)
     if isinstance(error, CodegenError | ValueError):

@@ -46,7 +46,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
-from tracegrad.tracing import compile_budget, raising_numbers
+from tracegrad.tracing import compile_budget, raising_ops
 from tracegrad.tracing.advice import COUNTED, DRAWN, INSTEAD, OPAQUE, RAISING
 from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
 from tracegrad.tracing.random_sources import RandomSources
@@ -421,7 +421,7 @@ class Trace:
 
     def asks(self, op: Any, operands: Sequence[Any]) -> None:
         """Looks at whether Python raises for its own numbers, where the function may catch that."""
-        raising_numbers.ask(self, op, operands)
+        raising_ops.ask(self, op, operands)
 
     def record(
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
@@ -445,14 +445,15 @@ class Trace:
             numbers = (number(x) if type(x) is bool else None for x in operands)
             pairs = zip(numbers, lifted, strict=True)
             lifted = tuple(v if n is None else self.number(n, own, origin) for n, v in pairs)
-        values = self.builder.call(op, lifted, origin, **attributes)
+        made_at = raising_ops.origin_of(self, op, operands, origin)
+        values = self.builder.call(op, lifted, made_at, **attributes)
         if self.operands is not None:
             self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
             )
-        arrays = raising_numbers.samples(self, op, operands)
+        arrays = raising_ops.samples(self, op, operands)
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             with _within(origin.within if self.standing else ""):
@@ -551,10 +552,10 @@ class Trace:
         """Whether the function that runs may catch an exception that is raised now."""
         return self.world is not None and self.world.machine.catches
 
-    def notes_exception(self, what: str) -> None:
+    def notes_exception(self, what: str, times: int = 1) -> None:
         """The numbers of this run raised an exception, which the function may catch."""
-        self.raised = self.raised or what
-        self.exceptions += 1
+        self.raised = self.raised or raising_ops.caught(what)
+        self.exceptions += times
 
     def raises(self, error: Exception) -> None:
         """Raises for an exception of C code in a run on samples: other values may raise none."""

@@ -39,6 +39,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.traced_scipy.sparse import Sparse
+from tracegrad.tracing.raising_ops import raising
 from tracegrad.values.dispatch import FLOATING, SEQUENCES, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
@@ -77,9 +78,9 @@ def _raising(
     def called(*operands: Any) -> Any:
         operands = _real_parts(own, operands) if read is float else operands
         trace, values = STATE.trace, [_value(x, read) for x in operands]
-        found, expected = None, False
+        found, expected, uncaught = None, False, None
         if trace is not None and not trace.catches:
-            trace.raises_as_math = True
+            trace.raises_as_math, uncaught = True, trace
         elif trace is not None and own.__name__ not in _NEVER:
             if own in _OUTSIDE:
                 expected = bool(_OUTSIDE[own](*values))
@@ -90,7 +91,10 @@ def _raising(
                 if expected and own is math.pow:  # else it is an overflow
                     bool(values[0] == 0)
         _raise_as(own, [_number(x, read) for x in operands], expected)
-        return as_python_number(function(*values) if found is None else found)
+        if found is None:
+            with raising(uncaught):
+                found = function(*values)
+        return as_python_number(found)
 
     return called
 

@@ -77,6 +77,7 @@ number_base_power = define(
     vjp=_base_vjp,
     attributes={"base": ...},
     traits=(Trait.ELEMENTWISE,),
+    raises="caught",
     doc="base ** x for a base that is a number and not differentiated.",
 )
 

@@ -53,6 +53,7 @@ whole_number = _conversion(
     "int",
     "int64",
     differentiable=False,
+    raises="always",
     sound=lambda y, x: (abs(x) < 2.0**63,) if is_inexact(dtype_of(x)) else (),
     doc="A number, or the truth of a comparison, as an int of Python's; raises of NaN.",
 )

@@ -104,7 +104,7 @@ def _by_no_zero(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
     return (not_equal(b, 0),) if is_weak(a) and is_weak(b) else ()
 
 
-DIVIDES: dict[str, Any] = {"traits": (Trait.RAISES,), "sound": _by_no_zero, "domain": "nonzero"}
+DIVIDES: dict[str, Any] = {"raises": "numbers", "sound": _by_no_zero, "domain": "nonzero"}
 divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), **DIVIDES)
 floor_divide = binary("floor_divide", flat, "//", **DIVIDES)
 floor_divide_integers = define(
@@ -382,7 +382,7 @@ def _by_a_count(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
     return (greater_equal(b, 0),) if is_weak(a) and is_weak(b) else ()
 
 
-SHIFTS: dict[str, Any] = {"traits": (Trait.RAISES,), "sound": _by_a_count}
+SHIFTS: dict[str, Any] = {"raises": "numbers", "sound": _by_a_count}
 
 
 bitwise_and = _bitwise("bitwise_and", "&", (Trait.COMMUTATIVE,))

@@ -192,6 +192,7 @@ nanargmax_over, nanargmin_over = (
         batch=batching_rules.over_one_axis,
         differentiable=False,
         domain="nonempty",
+        raises="caught",
     )
     for name in ("nanargmax", "nanargmin")
 )

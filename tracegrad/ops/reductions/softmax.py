@@ -75,6 +75,7 @@ logsumexp_over = reducer(
     needs=needs((sum_along,)),
     scratch=2,
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.over_axes,
 )
 
@@ -157,6 +158,7 @@ softmax_over = define(
     needs=needs((sum_along,)),
     scratch=0,
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.over_axes,
 )
 
@@ -177,6 +179,7 @@ log_softmax_over = define(
     needs=needs((sum_along,)),
     scratch=1,
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.over_axes,
 )
 

@@ -536,6 +536,7 @@ max_over = reducer(
     BOUNDED,
     text="x.max(axis=axis, keepdims=keepdims, initial=initial)",
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.largest,
 )
 min_over = reducer(
@@ -545,6 +546,7 @@ min_over = reducer(
     BOUNDED,
     text="x.min(axis=axis, keepdims=keepdims, initial=initial)",
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.largest,
 )
 nanmax_over = reducer(
@@ -553,6 +555,7 @@ nanmax_over = reducer(
     _extreme_vjp,
     text="np.nanmax(x, axis=axis, keepdims=keepdims)",
     domain="nonempty",
+    raises="caught",
 )
 nanmin_over = reducer(
     "nanmin",
@@ -560,6 +563,7 @@ nanmin_over = reducer(
     _extreme_vjp,
     text="np.nanmin(x, axis=axis, keepdims=keepdims)",
     domain="nonempty",
+    raises="caught",
 )
 
 
@@ -667,6 +671,7 @@ argmax_over = reducer(
     None,
     differentiable=False,
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.over_one_axis,
 )
 argmin_over = reducer(
@@ -675,6 +680,7 @@ argmin_over = reducer(
     None,
     differentiable=False,
     domain="nonempty",
+    raises="caught",
     batch=batching_rules.over_one_axis,
 )
 

@@ -412,6 +412,7 @@ repeat_along = define(
     "np.repeat(x, repeats, axis=axis)",
     jax=_repeat_jax,
     infer=_repeated,
+    raises="caught",
     vjp=_repeat_vjp,
     attributes={"repeats": ..., "axis": None},
     traits=(Trait.CONTIGUOUS,),

@@ -291,6 +291,7 @@ def _quantile_record(name: str, skip: bool) -> OpRecord:
         f"np.{name}(x, q, axis=axis, method=method, keepdims=keepdims)",
         operands="x q",
         infer=_quantile_type,
+        raises="caught",
         vjp=lambda ct, y, x, q, **how: _quantile_vjp(ct, x, q, **how, skip=skip),
         attributes={"axis": None, "method": "linear", "keepdims": False},
         batch=batching_rules.quantiles,

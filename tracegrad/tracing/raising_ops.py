@@ -1,4 +1,7 @@
-"""Asks, where a function catches exceptions, whether Python raises one of its own numbers.
+"""What programs raise: which ops they do though nothing reads them, what Python's numbers raise.
+
+An op that may raise is no dead code where the function may catch that, and some ops are none
+anywhere: the origin of what they make says so, and `codegen.passes.dce` keeps them.
 
 ``n / m`` of Python's numbers raises where `m` is 0, ``1 << n`` where `n` is negative. A function
 that may catch this goes on in another way then: the program looks at the divisor, and each way is
@@ -7,11 +10,15 @@ a path. Where nothing catches it, a call that raises ends, and no path stands fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from codegen.ir import Origin
 from tracegrad.ops.elementwise import ufuncs
 from tracegrad.runtime.values_in_traces import in_trace
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import is_weak
 
 RAISES_OF: Mapping[Any, int] = {
@@ -19,6 +26,39 @@ RAISES_OF: Mapping[Any, int] = {
     **dict.fromkeys((ufuncs.bitwise_left_shift, ufuncs.bitwise_right_shift), -1),
 }
 """A second operand for which an operator of Python's numbers raises."""
+
+
+def origin_of(trace: Any, op: Any, operands: Sequence[Any], origin: Origin) -> Origin:
+    """The origin of what an op makes: it says whether the program has to raise what it raises."""
+    match op.raises:
+        case "always":
+            raises = True
+        case "caught":
+            raises = trace.catches
+        case "numbers":
+            raises = _may_raise(op, operands)
+        case _:
+            raises = False
+    return replace(origin, raises=True) if raises else origin
+
+
+def caught(what: str) -> str:
+    """What a run has read that raised an exception and went on: no guard knows of it."""
+    line = at_line().strip()
+    return f"{what}, which it caught{f', {line}' if line else ''}"
+
+
+@contextmanager
+def raising(trace: Any) -> Iterator[None]:
+    """The program of a trace has to raise what the ops raise that are done within."""
+    if trace is None:
+        yield
+        return
+    before, trace.standing = trace.standing, replace(trace.origin(), raises=True)
+    try:
+        yield
+    finally:
+        trace.standing = before
 
 
 def ask(trace: Any, op: Any, operands: Sequence[Any]) -> None:
