@@ -402,10 +402,21 @@ def types_of_math():
     assert type(tg.compile(lambda a: np.isreal(a))(1.5)) is np.bool_
 
 
-@otherwise("reads an element (`x[3]`) on which nothing depends")
+@otherwise("reads or writes an element (`x[3]`, `y[i] = v`) on which nothing depends")
 def reads_that_nothing_depends_on():
     def f(x):
         unused = x[3] * 2.0  # noqa: F841
+        return x.sum()
+
+    def caught(x):
+        try:
+            f(x)
+            return x[3]
+        except IndexError:
+            return -1.0
+
+    def matrix(x):
+        np.linalg.inv(x)
         return x.sum()
 
     compiled = tg.compile(f)
@@ -413,6 +424,34 @@ def reads_that_nothing_depends_on():
     with pytest.raises(IndexError):
         f(np.ones(2))
     assert compiled(np.ones(2)) == 2.0
+    compiled = tg.compile(caught)
+    assert [compiled(np.ones(n)) for n in (4, 2, 4)] == [1.0, -1.0, 1.0]
+    compiled = tg.compile(matrix)
+    assert compiled(np.eye(2)) == 2.0
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(np.ones((2, 2)))
+
+
+@otherwise("computes, outside of `try`, what nothing depends on")
+def floating_point_errors_that_nothing_depends_on():
+    def f(x, a):
+        w = 1.0 / a  # noqa: F841
+        return x.sum()
+
+    def caught(x, a):
+        try:
+            return f(x, a)
+        except FloatingPointError:
+            return -x.sum()
+
+    one, zero = np.float64(1.0), np.float64(0.0)
+    compiled, catching = tg.compile(f), tg.compile(caught)
+    assert compiled(np.ones(2), one) == catching(np.ones(2), one) == 2.0
+    with np.errstate(all="raise"):
+        with pytest.raises(FloatingPointError):
+            f(np.ones(2), zero)
+        assert compiled(np.ones(2), zero) == 2.0
+        assert catching(np.ones(2), zero) == -2.0
 
 
 # -- runs eagerly ---------------------------------------------------------------------------------

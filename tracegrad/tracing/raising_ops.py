@@ -1,7 +1,8 @@
 """What programs raise: which ops they do though nothing reads them, what Python's numbers raise.
 
 An op that may raise is no dead code where the function may catch that, and some ops are none
-anywhere: the origin of what they make says so, and `codegen.passes.dce` keeps them.
+anywhere: the origin of what they make says so, and `codegen.passes.dce` keeps them. Within a
+``try`` that holds for all arithmetic: the caller may want FloatingPointErrors.
 
 ``n / m`` of Python's numbers raises where `m` is 0, ``1 << n`` where `n` is negative. A function
 that may catch this goes on in another way then: the program looks at the divisor, and each way is
@@ -15,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Origin
+from codegen.ir import Origin, Trait
+from tracegrad.machine.enclosing_handlers import tries
 from tracegrad.ops.elementwise import ufuncs
 from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.user_code.program_points import at_line
@@ -28,17 +30,18 @@ RAISES_OF: Mapping[Any, int] = {
 """A second operand for which an operator of Python's numbers raises."""
 
 
+QUIET = frozenset({Trait.VIEW, Trait.SPLAT, Trait.COPY, Trait.PLACES, Trait.HOLDS})
+"""Ops with one of these compute nothing of which NumPy could warn."""
+
+
 def origin_of(trace: Any, op: Any, operands: Sequence[Any], origin: Origin) -> Origin:
     """The origin of what an op makes: it says whether the program has to raise what it raises."""
-    match op.raises:
-        case "always":
-            raises = True
-        case "caught":
-            raises = trace.catches
-        case "numbers":
-            raises = _may_raise(op, operands)
-        case _:
-            raises = False
+    raises = (
+        op.raises == "always"
+        or (op.raises == "numbers" and _may_raise(op, operands))
+        or (op.raises == "caught" and trace.catches)
+        or (_may_warn(op) and not origin.within and _tries(trace))
+    )
     return replace(origin, raises=True) if raises else origin
 
 
@@ -46,6 +49,15 @@ def caught(what: str) -> str:
     """What a run has read that raised an exception and went on: no guard knows of it."""
     line = at_line().strip()
     return f"{what}, which it caught{f', {line}' if line else ''}"
+
+
+def _may_warn(op: Any) -> bool:
+    """Whether NumPy may warn, or raise a FloatingPointError where the caller wants that."""
+    return op.differentiable and op.memory is None and op.traits.isdisjoint(QUIET)
+
+
+def _tries(trace: Any) -> bool:
+    return trace.world is not None and tries(trace.world.machine)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ squares problems whose variables separate. The derivative exists where the rank 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from codegen.sizes import Sizes
@@ -167,10 +168,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     `a` has not full rank or not more rows than columns). The gradient is that for a constant rank.
     """
     a, b = as_array(a), as_array(b)
-    x = lstsq_of(a, b, rcond=None if rcond is None else float(rcond))
+    rcond = None if rcond is None else float(rcond)
+    x = lstsq_of(a, b, rcond=rcond)
     left = absolute(b - matmul(a, x))
     residuals = sum_over(square(left), axis=0, keepdims=ndim_of(b) == 1)
-    return x, residuals, matrix_rank(a, rtol=rcond), svdvals_of(a)
+    rank, singular_values = BESIDE
+    return x, residuals, rank(a, rtol=rcond), singular_values(a)
 
 
 # -- rank ---------------------------------------------------------------------------------------
@@ -194,6 +197,10 @@ rank_of = define(
     batch=batching_rules.leading,
     doc="How many singular values are larger than rtol times the largest.",
 )
+
+
+BESIDE = tuple(replace(record, raises="") for record in (rank_of, svdvals_of))
+"""Of a matrix whose equations were solved, which has raised what there is to raise."""
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
