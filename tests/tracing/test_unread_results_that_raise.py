@@ -412,3 +412,31 @@ def test_an_index_error_names_no_op():
     for index in (7, np.array([7])):
         with pytest.raises(IndexError, match=r"^index 7 is out of bounds"):
             tg.tensor(X)[index]
+
+
+OF_NUMBERS = {
+    "power": lambda n: np.power(2, -int(n)),
+    "power of n": lambda n: np.power(int(n), -1),
+    "divide": lambda n: np.divide(1, int(n)),
+    "floor_divide": lambda n: np.floor_divide(1, int(n)),
+    "remainder": lambda n: np.remainder(1, int(n)),
+    "divmod": lambda n: np.divmod(1, int(n))[0],
+    "left_shift": lambda n: np.left_shift(1, int(n) - 1),
+    "right_shift": lambda n: np.right_shift(1, -int(n)),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+@pytest.mark.parametrize("order", [(0.0, 1.0), (1.0, 0.0)])
+def test_functions_of_numpy_take_numbers_of_python_as_numpy_does(name, order):
+    """They raise where NumPy does, and give infinities where only Python would raise."""
+
+    def f(x, n):
+        return x.sum() * OF_NUMBERS[name](n)
+
+    compiled, gradient = tg.compile(f), tg.value_and_grad(f)
+    with np.errstate(all="ignore"):
+        for n in map(np.float64, (*order, *order)):
+            expected = outcome(f, X, n)
+            for call in (compiled, value_of(gradient)):
+                np.testing.assert_equal(outcome(call, X, n), expected)
