@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -133,3 +134,35 @@ def test_a_summand_that_the_derivative_does_not_have_is_no_loss() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tg.grad(lambda v: (v**3).sum() + factor.sum())(np.array([1.0, 2.0]))
+
+
+class Holder:
+    """Tensors that calls leave outside."""
+
+    h = v = None
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("of", [np.array, tg.tensor])
+@pytest.mark.parametrize("given_up", [False, True])
+def test_tensors_stored_before_an_exception_have_a_history(of, given_up):
+    w, holder = tg.tensor([1.0, 2.0], requires_grad=True), Holder()
+
+    @tg.compile
+    def step(x):
+        holder.h = w * x
+        if given_up:  # no program stores a view
+            holder.v = holder.h[0:1]
+        if x[0] > 2.0:
+            raise ValueError
+        return holder.h.sum()
+
+    for x in (3.0, 1.0, 1.0, 3.0, 1.0):
+        with contextlib.suppress(ValueError):
+            step(of([x, 1.0]))
+        assert holder.h.grad_fn is not None
+        (found,) = tg.autograd.grad(holder.h.sum(), w)
+        np.testing.assert_array_equal(found.numpy(), [x, 1.0])
+    with tg.no_grad(), contextlib.suppress(ValueError):
+        step(of([3.0, 1.0]))
+    assert not holder.h.requires_grad

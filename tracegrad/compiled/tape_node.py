@@ -30,7 +30,7 @@ from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
 from tracegrad.compiled.handed_out import handed_out
 from tracegrad.compiled.joint_graph import Returned
-from tracegrad.compiled.traced_run import Run, wanted_of
+from tracegrad.compiled.traced_run import Run, as_numbers, wanted_of
 from tracegrad.compiled.version import Version
 from tracegrad.compiled.ways_of_nodes import Generators, Way
 from tracegrad.differentiation.backwards_apart import backwards_apart
@@ -46,7 +46,7 @@ from tracegrad.ops.random_draws import drawn, sources_of
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tape.foreign_arrays import kept, plain
-from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record, slim
+from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -638,12 +638,7 @@ def settle(run: Run, given: Sequence[np.ndarray] = ()) -> None:
     memory = [getattr(holder, "_array", holder) for holder in written]
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
     nodes = [n for n in engine.left_behind([*leaves, *run.tensors]) if n.more is not FREED]
-    for node in nodes:
-        if node.traced is not None and node.attributes:
-            read = run.trace.concrete
-            node.attributes = {name: read(value) for name, value in node.attributes.items()}
-        node.traced = None
-        slim(node)
+    as_numbers(nodes, run.trace)
     keep_numbers(nodes, given, memory)
     for store in run.stores:
         store.carry()

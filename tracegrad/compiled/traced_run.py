@@ -34,7 +34,7 @@ from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.runtime.concurrency import Runs, watch_writes
 from tracegrad.runtime.concurrency import held as held_still
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import LEAF
+from tracegrad.tape.tape import LEAF, Node, slim
 from tracegrad.tensors.devices import DeviceError
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Tree
@@ -300,7 +300,8 @@ def run_traced(
         for value, tensor in zip(given, tensors, strict=True):
             borrowed.stands_for(value, tensor)
         STATE.update(**before)
-        world.settle()
+        left = world.settle(tapes=STATE.grad_enabled and not wanted)
+        as_numbers(engine.left_behind([x for x in left if x._node is not None]), trace)
         borrowed.settle_raised()
         raise
     finally:
@@ -358,6 +359,17 @@ def run_traced(
             run.undo()
         raise AsGiven
     return run
+
+
+def as_numbers(nodes: Sequence[Node], trace: Trace) -> None:
+    """Makes nodes of a tape such of numbers, for backwards outside of the trace."""
+    for node in nodes:
+        if node.traced is not None and node.attributes:
+            node.attributes = {
+                name: trace.concrete(value) for name, value in node.attributes.items()
+            }
+        node.traced = None
+        slim(node)
 
 
 def _take_back(world: World, trace: Trace) -> None:

@@ -93,7 +93,7 @@ class EagerCalls:
 
     def _executed(self) -> AbstractContextManager[None]:
         """Around a run of the function: the machine executes it."""
-        return nullcontext() if self._untraced else interpreted()
+        return nullcontext() if self._untraced else interpreted(self._purpose is Purpose.ARRAYS)
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
         if not self._transform.differentiates:

@@ -289,11 +289,13 @@ class Outcome(StandIns):
         every = [*chain_of(x)] if type(x) is Tensor else [x]
         return self.original(every[-1]) is not every[-1] or any(map(self.is_outside, every))
 
-    def settle(self, tapes: bool = False) -> None:
+    def settle(self, tapes: bool = False) -> list[Tensor]:
         """After a run that answers its call itself: what it left in places is no part of a trace.
 
-        Tensors keep their history with `tapes` alone: else it ends with the call.
+        Tensors keep their history with `tapes` alone: else it ends with the call. Gives those that
+        have one.
         """
+        recorded: list[Tensor] = []
 
         def shown(x: Tensor, tensor: bool) -> Any:
             original = self.original(x)
@@ -317,15 +319,18 @@ class Outcome(StandIns):
                 return x._array
             if tapes and x._node is not None:
                 x._traced = None
+                recorded.append(x)
                 return x
             if x._traced is None and not x.requires_grad:
                 return x
             found = wrap(x._array) if view is None else view
             found._node = x._node if tapes else None
+            recorded.append(found)
             return found
 
         around = STATE.machine
         self.kept.settle(shown, None if around is None else around.world)
+        return recorded
 
     def _at_end(self, x: Tensor) -> Tensor | None:
         """A view of a Tensor of the caller's, which has its own memory again; None for others."""

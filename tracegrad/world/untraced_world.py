@@ -44,8 +44,9 @@ from tracegrad.world.tensor_places import ATTRIBUTE, ITEM, Kept, added
 class Answers(StandIns):
     """Runs what the function asks, and answers questions about its Tensors."""
 
-    def __init__(self) -> None:
+    def __init__(self, tapes: bool) -> None:
         super().__init__()
+        self.keeps_histories = tapes
         self.outside = OutsideWrites()
         self.kept_as_given = Kept(self._originals)  # where Tensors stay what they are
         self.own: dict[int, Any] = {}  # Tensors that the function itself made
@@ -101,6 +102,8 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
+        if self.keeps_histories and x._node is not None:
+            return x
         if not (tensor or id(x) in self.own):
             return bare(x)
         return x.detach() if x.requires_grad else x
@@ -351,12 +354,15 @@ _RULES: dict[int, Callable[..., Any]] = {
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
-    """The functions that are called inside run under a machine that answers for Tensors."""
+def interpreted(tapes: bool = False) -> Iterator[None]:
+    """The functions that are called inside run under a machine that answers for Tensors.
+
+    With `tapes` Tensors that they leave somewhere keep their history.
+    """
     if STATE.machine is not None:
         yield
         return
-    world = Answers()
+    world = Answers(tapes)
     before = STATE.update(
         machine=machine.Machine(world),
         arrays=None,

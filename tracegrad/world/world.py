@@ -599,9 +599,10 @@ class World(Variables, Sequences, Classes, Keys, Reads):
 
     # -- what is left after the run ---------------------------------------------------------------
 
-    def settle(self, tapes: bool = False) -> None:
-        super().settle(tapes)
+    def settle(self, tapes: bool = False) -> list[Tensor]:
+        recorded = super().settle(tapes)
         self.let_go()
+        return recorded
 
     def let_go(self) -> None:
         """The run is over, and leaves no program: what it met is not kept alive."""
