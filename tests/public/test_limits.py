@@ -30,6 +30,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad import config
+from tracegrad.autograd import rule_outcomes
 from tracegrad.errors import (
     ArgumentError,
     ConversionError,
@@ -291,6 +292,24 @@ def effects_under_checkpoint():
     finally:
         tg.config.compile = True
     assert len(seen) == 3
+
+
+@otherwise("calls rules of yours")
+def rules_with_large_results():
+    calls = []
+
+    @tg.custom_vjp
+    def rule(x):
+        calls.append(1)
+        return x * 2.0
+
+    rule.defvjp(lambda x: (rule(x), None), lambda kept, g: (g * 2.0,))
+    tg.value_and_grad(lambda x: np.sum(rule(x)))(X)
+    assert len(calls) == 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rule_outcomes, "MOST_BYTES", 8)
+        tg.value_and_grad(lambda x: np.sum(rule(x * 3.0)))(X)
+    assert len(calls) == 3
 
 
 @otherwise("writes to an argument that is an array of JAX")

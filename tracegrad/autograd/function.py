@@ -74,6 +74,8 @@ class Function:
     _op: PythonOp
     _sets_context: bool
     _halves: tuple[Callable[..., Any], ...]  # the user's, which may read Tensors around them
+    _users: tuple[Any, ...]  # the same, where nothing else stands for them
+    _stores = False  # it was seen to store something outside
     _push: Callable[..., Any] | None = None  # a rule for forward mode, see `function_tangents`
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -82,6 +84,7 @@ class Function:
         cls._op = python_op(cls.__name__.lower(), f"{cls.__name__}Backward")
         if "_halves" not in vars(cls):
             cls._halves = (cls.forward, cls.setup_context, cls.backward)
+        cls._users = cls._halves
 
     @staticmethod
     def forward(*args: Any) -> Any:
@@ -232,7 +235,7 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
     before = STATE.update(grad_enabled=False)
     try:
         with alone:
-            single, outputs = _observed(cls, tensors, lambda: run_forward(cls, ctx, args))
+            ctx, single, outputs = _forward(cls, ctx, args)
     finally:
         STATE.update(**before)
     if STATE.grad_enabled and any(needs) and any(isinstance(x, Tensor) for x in outputs):
@@ -245,6 +248,24 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
         outputs = with_history(ctx, outputs, [None] * len(outputs), dirty, node)
         _let_go(ctx)
     return outputs[0] if single else tuple(outputs)
+
+
+def _forward(
+    cls: type[Any], ctx: FunctionCtx, args: Sequence[Any]
+) -> tuple[FunctionCtx, bool, list[Any]]:
+    """The outputs of forward, whether there is just one, and the context that it has filled."""
+    tensors = [x for x in args if isinstance(x, Tensor)]
+
+    def run() -> Any:
+        return _observed(cls, tensors, lambda: run_forward(cls, ctx, args))
+
+    if STATE.outcomes is None:
+        return (ctx, *run())
+    recorded = any([x.requires_grad for x in tensors])
+    found: tuple[FunctionCtx, bool, list[Any]] = STATE.outcomes.forward(
+        cls, ctx, args, recorded, run
+    )
+    return found
 
 
 def _runs_alone(cls: type[Any]) -> bool:

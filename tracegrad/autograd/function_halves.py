@@ -67,8 +67,12 @@ def run_backward(
         else conjugate(ct)
         for ct, shape in zip(cts, ctx._outputs, strict=True)
     ]
+    outcomes = None if STATE.grad_enabled else STATE.outcomes
     with showing(ctx, shown, attributes):
-        returned = cls.backward(ctx, *grads)
+        if outcomes is None:
+            returned = cls.backward(ctx, *grads)
+        else:
+            returned = outcomes.backward(ctx, grads, lambda: cls.backward(ctx, *grads))
     return [grad if grad is None else conjugate(grad) for grad in _checked(cls, ctx, returned)]
 
 

@@ -20,9 +20,9 @@ from tracegrad.autograd.linear_rules import FAR, is_linear, probe
 from tracegrad.autograd.python_call import (
     array_of,
     boxed,
+    once,
     one_or_all,
     pulled,
-    quietly,
     refuse_hidden,
 )
 from tracegrad.differentiation.reverse_mode import unbroadcast
@@ -45,7 +45,7 @@ class _Call:
         raise NotImplementedError
 
     def __call__(self, *arrays: Any) -> Any:
-        found = quietly(self.name, self.tensors, *map(boxed, arrays))
+        found = once(self.name, self.tensors, *map(boxed, arrays))
         return one_or_all([array_of(x, t.dtype) for x, t in zip(found, self.types, strict=True)])
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ from tracegrad.ops.python_calls import PythonOp, call_python
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import record
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.user_code.closures import refuse_hidden
+from tracegrad.user_code.closures import refuse_hidden, tell
 from tracegrad.values.dispatch import FLOATING, array_type, dtype_of, is_number, type_of
 
 _CONTEXT = ArrayType("object")
@@ -70,8 +70,7 @@ class Forward:
             boxed(copied(x) if i in self.writes else _read_only(x))
             for i, x in enumerate(map(array_of, arrays, self.dtypes))
         ]
-        ctx = FunctionCtx(self.needs)
-        _, outputs = _run(self.cls, ctx, self.args, tensors)
+        ctx, _, outputs = _run(self.cls, FunctionCtx(self.needs), self.args, tensors)
         if len(outputs) != len(self.outputs) or not all(map(_alike, outputs, self.outputs)):
             raise LookupError(
                 f"{self.cls.__name__}.forward returned other things, or other shapes, than when it "
@@ -86,6 +85,7 @@ class Forward:
         contributions: list[Any] = [None] * len(operands)
         if not cts or not wanted:
             return tuple(contributions)
+        tell(getattr(self.cls, "ruled", self.cls)._users, self.cls.__name__)
         back = self._back(tuple(cts), wanted, operands)
         held = self._held(y, operands)
         results = call_python(y[-1], *held, *cts.values(), function=Foreign(back.name, back))
@@ -164,7 +164,12 @@ class Backward:
             boxed(copied(array_of(x, self.forward.outputs[k].dtype)))
             for k, x in zip(self.given, arrays[len(self.forward.places) :], strict=True)
         ]
-        grads = quietly(self.name, self._run, ctx, cts, {})
+        try:
+            grads = quietly(self.name, self._run, ctx, cts, {})
+        except Exception:
+            if STATE.trace is not None:
+                STATE.trace.notes_exception(f"what {self.name} raises")
+            raise
         inputs = [shape for shape in ctx._inputs if shape is not None]
         pairs = zip(grads, (inputs[i] for i in self.wanted), strict=True)
         return one_or_all([array_of(unbroadcast(g, x), x.dtype) for g, x in pairs])
@@ -201,19 +206,26 @@ def _alike(output: Any, expected: Any) -> bool:
 
 def _run(
     cls: type[Any], ctx: FunctionCtx, args: Sequence[Any], tensors: Sequence[Tensor]
-) -> tuple[bool, list[Any]]:
-    """Forward on these Tensors in the places of `args` that are theirs."""
+) -> tuple[FunctionCtx, bool, list[Any]]:
+    """Forward on these Tensors in the places of `args` that are theirs; its context too."""
     rest = iter(tensors)
     filled = [next(rest) if x is Here else x for x in args]
-    try:
-        return quietly(cls.__name__, run_forward, cls, ctx, filled)
-    except ValueError as error:
-        if "read-only" not in str(error):
-            raise
-        raise GradientError(
-            f"{cls.__name__}.forward changes an argument in place without saying so: call "
-            "ctx.mark_dirty(x) and return x, or change a copy"
-        ) from error
+
+    def run() -> Any:
+        try:
+            return quietly(cls.__name__, run_forward, cls, ctx, filled)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise GradientError(
+                f"{cls.__name__}.forward changes an argument in place without saying so: call "
+                "ctx.mark_dirty(x) and return x, or change a copy"
+            ) from error
+
+    if STATE.outcomes is None:
+        return (ctx, *run())
+    found: tuple[FunctionCtx, bool, list[Any]] = STATE.outcomes.forward(cls, ctx, filled, True, run)
+    return found
 
 
 def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
@@ -234,7 +246,11 @@ def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
         needs = [isinstance(x, Tensor) and x.dtype.kind in FLOATING for x in args]
     ctx = FunctionCtx(tuple(needs))
     given = [wrap(copied(x._array)) for x in strong]  # it is not yet known what forward changes
-    single, outputs = _run(cls, ctx, template, given)
+    try:
+        ctx, single, outputs = _run(cls, ctx, template, given)
+    except Exception:
+        trace.notes_exception(f"what {cls.__name__} raises")
+        raise
     dirty = dirty_outputs(cls, ctx, given, inputs, outputs)
     function = Forward(
         cls=cls,

@@ -72,6 +72,18 @@ def quietly(name: str, function: Callable[..., Any], *args: Any) -> Any:
         STATE.update(**before)
 
 
+def once(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """The same, for user code of which a call keeps nothing: no other run of it may follow."""
+    if STATE.outcomes is None:
+        return quietly(name, function, *args)
+    STATE.outcomes.runs_others()
+    before, STATE.outcomes = STATE.outcomes, None
+    try:
+        return quietly(name, function, *args)
+    finally:
+        STATE.outcomes = before
+
+
 # -- derivatives --------------------------------------------------------------------------------
 
 
@@ -124,7 +136,7 @@ class Pullback:
         return tuple(gradients)
 
     def __call__(self, *arrays: Any) -> Any:
-        results = quietly(self.name, self.tensors, *map(boxed, arrays))
+        results = once(self.name, self.tensors, *map(boxed, arrays))
         return one_or_all([array_of(r, r.dtype) for r in results])
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
@@ -184,7 +196,7 @@ class Hook:
 
     def __call__(self, ct: Any, *closure: Any) -> Any:
         shown = boxed(copied(array_of(ct, self.dtype)))
-        (result,) = quietly(self.name, self.tensors, shown, *map(boxed, closure))
+        (result,) = once(self.name, self.tensors, shown, *map(boxed, closure))
         return array_of(result, self.dtype)
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from codegen.load import load
+from tracegrad.autograd.rule_outcomes import Interrupted
 from tracegrad.compiled.guarded_entry import entry_body, entry_names, objects_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import RAISED_BY_NUMPY
@@ -177,7 +178,7 @@ def _text(
     counted = ["version.hits += 1"]
     body = entry_body(version, variables, given, names, inlined=inlined, counted=counted)
     own = {"version": version, "DIRECT": DIRECT, "NOT_GIVEN": NOT_GIVEN}
-    names.update(own, settings=None, RAISED=RAISED_BY_NUMPY)
+    names.update(own, settings=None, RAISED=RAISED_BY_NUMPY, INTERRUPTED=Interrupted)
     names.update(otherwise=None, general=None, raised=None)
     head, passed = _head(parameters), _passed(parameters)
     conditions = ["DIRECT.now is not settings"]
@@ -192,13 +193,21 @@ def _text(
         "        try:",
         "            while True:",
         *[" " * 12 + line.replace("return MISS", "break") for line in body],
-        "        except RAISED:",
-        "            if version.opaque:",
-        "                raise",
-        f"            return raised({passed()})",
-        f"        return otherwise({passed()})",
+        *_behind(version, passed()),
     ]
     return names, "\n".join(lines) + "\n"
+
+
+def _behind(version: Version, given: str) -> list[str]:
+    """What follows where the program does not answer; the user's own code may raise anything."""
+    otherwise = f"return otherwise({given})"
+    if version.opaque:
+        told = f"interrupted.going_on({', '.join(filter(None, ['raised', given]))})"
+        lines = ["except INTERRUPTED as told:", "    interrupted = told"]
+        lines += ["else:", f"    {otherwise}", f"return {told}"]
+    else:
+        lines = ["except RAISED:", f"    return raised({given})", otherwise]
+    return [" " * 8 + line for line in lines]
 
 
 def _head(parameters: Sequence[Parameter]) -> str:

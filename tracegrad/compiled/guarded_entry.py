@@ -75,7 +75,7 @@ def entry_source(
 def entry_names(version: Version, run: Callable[..., Any] | None = None) -> dict[str, Any]:
     """What the body of an entry refers to in any case."""
     return {
-        "program": version.run if run is None else run,
+        "program": version.entry_run if run is None else run,
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),

@@ -377,7 +377,7 @@ class Unrecorded:
 
     def __init__(self, version: Version, wanted: tuple[bool, ...]) -> None:
         self.version, self.wanted = version, wanted
-        self.run = version.run
+        self.run = version.entry_run
 
     def holds(self, arrays: Sequence[Any]) -> bool:
         """Whether the lengths are what it assumes: those of the version."""
@@ -549,7 +549,7 @@ class Quick:
             found = self.run(args)
         except RAISED_BY_NUMPY as error:
             if self.version.opaque or isinstance(error, TracegradError):
-                raise  # it is the user's own code that raised it, or no number is to be nan
+                raise  # what the user's own code raises is `Interrupted`; no number is to be nan
             return MISS  # the function may catch it
         return MISS if found is MISS else made.finish(found, inputs, generators)
 

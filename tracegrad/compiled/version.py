@@ -24,6 +24,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, over
 from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.autograd.assumed_histories import Assumed, assumed_by
+from tracegrad.autograd.rule_outcomes import beginning_again, interrupting
 from tracegrad.compiled.captured import Captured, decisive, memory
 from tracegrad.compiled.handed_out import as_had
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
@@ -42,7 +43,7 @@ from tracegrad.compiled.traced_run import (
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.errors import LostGradientError, TraceError
+from tracegrad.errors import RAISED_BY_NUMPY, LostGradientError, TraceError, TracegradError
 from tracegrad.execution.graph_interpreter import has_looks, lengths
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, timed, with_outputs_at
@@ -129,6 +130,7 @@ class Version:
     outdated: bool = False  # its first call changed what it assumes
     told: bool = False  # that its calls lose the history of Tensors, where they do
     of_graph: bool = False  # made of the graph of another version, whose tree it has
+    shows_exceptions: bool = False  # it shows where the program, which calls rules, is left
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
     listed: tuple[Place, ...] = ()  # arguments, lists of arrays, that its loops read by number
@@ -317,7 +319,25 @@ class Version:
 
     def guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A program that has drawn nothing where the function is to run again."""
-        return giving_back(self.raising(run), sources_of(self.program.graph))
+        run = giving_back(self.raising(run), sources_of(self.program.graph), self.opaque)
+        return beginning_again(run) if self.opaque else run
+
+    @property
+    def entry_run(self) -> Callable[..., Any]:
+        """As `run`, for an entry: raises `Interrupted` where rules are not to be called again."""
+        keeps = self.opaque and (self.shows_exceptions or self.keeps or bool(self.written))
+        if keeps or (self.opaque and has_looks(self.program.graph, self.target)):
+            return interrupting(self.run, self.goes_on)
+        return self.run
+
+    def goes_on(self, error: Exception) -> bool:
+        """Whether the function itself runs for a call in which the program has raised this.
+
+        It has a line to tell, and may catch it.
+        """
+        if self.opaque:
+            return STATE.outcomes is not None and STATE.outcomes.goes_on(error)
+        return isinstance(error, RAISED_BY_NUMPY) and not isinstance(error, TracegradError)
 
     def raising(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A program that raises where `math` would: the function runs again, without one."""
@@ -642,6 +662,8 @@ def make_version(
         assumed=assumed_by(run.world, forward.inputs, holders, written),
         raises_as_math=run.trace.raises_as_math
         or (replaces is not None and replaces.raises_as_math),
+        shows_exceptions=run.world.shows_exceptions
+        or (replaces is not None and replaces.shows_exceptions),
         mode=mode,
         symbols=_symbols(program.graph),
         guards=(

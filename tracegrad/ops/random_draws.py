@@ -162,14 +162,20 @@ def given_back(
                 source.state = state
 
 
-def giving_back(run: Callable[..., Any], sources: Sequence[Any]) -> Callable[..., Any]:
-    """A program that leaves generators as they were when a look, or NumPy, ends its run."""
+def giving_back(
+    run: Callable[..., Any], sources: Sequence[Any], others: bool = False
+) -> Callable[..., Any]:
+    """A program that leaves generators as they were when a look, or NumPy, ends its run.
+
+    With `others` whatever ends it: it calls functions of the user's.
+    """
     if not sources:
         return run
+    raised = (Exception,) if others else (LookupError, *RAISED_BY_NUMPY)
 
     @wraps(run)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        with given_back(sources, on=(LookupError, *RAISED_BY_NUMPY)):  # the function runs again
+        with given_back(sources, on=raised):  # the function runs again
             return run(*args, **kwargs)
 
     return guarded

@@ -60,6 +60,8 @@ class State(threading.local):
     special: bool = False
     draws: Callable[[Callable[[], Any]], Any] | None = None
     """Given what draws random numbers: keeps what that gives, or gives what was kept instead."""
+    outcomes: Any = None
+    """The tracegrad.autograd.rule_outcomes.Outcomes of the call that may run a function again."""
     standing: bool = False
     """True while a function runs that was called with arrays, for which its Tensors stand: there
     ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""

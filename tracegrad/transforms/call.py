@@ -31,6 +31,7 @@ from tracegrad.arguments.signature import (
     signature_of,
 )
 from tracegrad.arguments.stacked_lists import as_given
+from tracegrad.autograd.rule_outcomes import kept
 from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
 from tracegrad.compiled.sampled_ways import Ways
@@ -52,7 +53,6 @@ from tracegrad.errors import (
     FiniteError,
     SlowCompileWarning,
     TraceError,
-    TracegradError,
     raise_told,
     warn_caller,
 )
@@ -152,6 +152,10 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
 
         A function that the machine does not execute runs natively, without a program.
         """
+        with kept():
+            return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         target = CHOSEN[self._backend].target
         require_devices(self._transform, target, (args, kwargs), self.__name__)
         if config.compile or self._transform.kind != "compile":
@@ -167,6 +171,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
         args, kwargs = with_keys_of_jax((args, kwargs)) if STATE.of_jax else (args, kwargs)
+        STATE.outcomes.is_last_run()
         returned = call_user(self._function, args, kwargs, self)
         result = placed(returned, self._transform, self.__name__)
         if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
@@ -301,8 +306,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                     version.hits += 1
                     return result
                 self._passes()
-        except RAISED_BY_NUMPY as error:
-            if version.opaque or isinstance(error, TracegradError):
+        except Exception as error:
+            if not version.goes_on(error):
                 raise
         return MISS
 
@@ -408,16 +413,17 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return answer
         except FiniteError:
             raise
-        except (np.linalg.LinAlgError, FloatingPointError) as error:
+        except Exception as error:
+            if type(error) is LookupError:  # XLA rounds otherwise than what Python looked at
+                return Answer()
+            by_rule = version.opaque and version.goes_on(error)
+            if not (by_rule or isinstance(error, np.linalg.LinAlgError | FloatingPointError)):
+                raise
             if call is not None:
                 raise NotRecorded from error
-            if version.raises_as_math:  # in a turn that was not run in Python
+            if by_rule or version.raises_as_math:  # in a turn that was not run in Python
                 return Answer()
             raise
-        except LookupError as error:  # XLA rounds otherwise than what Python looked at
-            if type(error) is not LookupError:
-                raise
-            return Answer()
 
     def _make(
         self,
@@ -775,7 +781,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             with suppress(NotRecorded, *RAISED_BY_NUMPY):
                 version.outputs(arguments)
 
-        with given_back(sources):  # to look is not to call
+        with kept(), given_back(sources):  # to look is not to call
             given = self._given(args, kwargs) if enters else None
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:

@@ -17,6 +17,7 @@ from inspect import Signature
 from operator import is_not
 from typing import Any, NamedTuple
 
+from tracegrad.autograd.rule_outcomes import Interrupted
 from tracegrad.compiled.direct_entry import (
     HOT,
     CallSlot,
@@ -64,12 +65,16 @@ class DirectCalls(CallSlot):
         if kwargs and (placed := self._placed.get((len(args), *kwargs))):
             args, kwargs = placed(args, kwargs), {}
         if not kwargs:
-            result = self._entered(CHOSEN[self._backend], args)
-            alone = STATE.machine is None and STATE.watch is None  # no other function is run
-            if result is MISS and self._quick and alone and not STATE.special:
-                result = self._quickly(args)
-            if result is not MISS:
-                return result
+            try:
+                result = self._entered(CHOSEN[self._backend], args)
+                alone = STATE.machine is None and STATE.watch is None  # no other function is run
+                if result is MISS and self._quick and alone and not STATE.special:
+                    result = self._quickly(args)
+            except Interrupted as told:
+                interrupted = told
+            else:
+                return self._call(args, kwargs) if result is MISS else result
+            return interrupted.going_on(self._call, args, kwargs)
         return self._call(args, kwargs)
 
     def _entered(self, key: Any, values: tuple[Any, ...]) -> Any:
@@ -85,10 +90,13 @@ class DirectCalls(CallSlot):
                         self._write_directly(run, version)
                     return result
                 self._passes()
+        except Interrupted:
+            if STATE.outcomes is None:
+                raise
         except RAISED_BY_NUMPY:
-            if version.opaque:  # the user's own code raised it
-                raise  # else the function may catch it: see `_lookup`
-        return MISS
+            if version.opaque:  # else it is `Interrupted`
+                raise
+        return MISS  # the function may catch it: see `_lookup`
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError

@@ -93,6 +93,8 @@ class EagerCalls:
 
     def _executed(self) -> AbstractContextManager[None]:
         """Around a run of the function: the machine executes it."""
+        if STATE.trace is None and STATE.outcomes is not None:
+            STATE.outcomes.is_last_run()
         return nullcontext() if self._untraced else interpreted(self._purpose is Purpose.ARRAYS)
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from codegen.ir import ends
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, is_jax
+from tracegrad.autograd.rule_outcomes import Interrupted
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.handed_out import left_by
 from tracegrad.compiled.tape_node import (
@@ -312,7 +313,12 @@ class TensorCalls(VersionLookup):
         if STATE.aside or self._stays_eager:
             return MISS
         for quick in self._quick.get(CHOSEN[self._backend], ()):
-            result = quick.of_tensors(args)
+            try:
+                result = quick.of_tensors(args)
+            except Interrupted:
+                if STATE.outcomes is None:
+                    raise
+                return MISS
             if result is not MISS:
                 quick.version.hits += 1
                 return arrays_for_arrays(result) if quick.of_arrays else result

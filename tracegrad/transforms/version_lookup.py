@@ -15,7 +15,6 @@ from tracegrad.arguments.stacked_lists import Place, as_in, stacked
 from tracegrad.compiled.tape_node import NeedsAnother, NotRecorded
 from tracegrad.compiled.version import Answer, Left, Version
 from tracegrad.config.compile_mode import Mode
-from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
 from tracegrad.tracing.outputs import Transform
 from tracegrad.world.lengths import FEWEST
 
@@ -61,17 +60,17 @@ class VersionLookup:
                     return Answer(version, result)
                 except NeedsAnother:
                     continue
-                except RAISED_BY_NUMPY as error:
-                    if version.opaque or isinstance(error, TracegradError):
+                except NotRecorded:
+                    raise
+                except Exception as error:
+                    if type(error) is LookupError:
+                        left.append(Left(version, str(error)))
+                        continue
+                    if not version.goes_on(error):
                         raise
                     if call is not None:
                         raise NotRecorded from error
-                    # It catches what was raised, or names its line.
                     return Answer(version, self._without_program(arguments))
-                except LookupError as error:
-                    if type(error) is not LookupError:
-                        raise
-                    left.append(Left(version, str(error)))
         return None
 
     def _without_program(self, arguments: Arguments) -> Any:

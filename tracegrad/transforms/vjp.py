@@ -20,6 +20,7 @@ from tracegrad import config
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments, name_of
 from tracegrad.autograd import engine
+from tracegrad.autograd.rule_outcomes import Interrupted, kept
 from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.handed_out import without_trace
 from tracegrad.compiled.tape_node import (
@@ -124,9 +125,10 @@ def vjp(
     """
     leaves = flatten(primals)[0]
     mode = CHOSEN[known(backend)]
-    tried = _by_program(f, primals, leaves, has_aux, backend) if _plain(f, leaves, mode) else None
-    on_jax = _is_on_jax(leaves, mode)
-    done = tried or _on_tensors(f, primals, leaves, has_aux, on_jax)
+    plain, on_jax = _plain(f, leaves, mode), _is_on_jax(leaves, mode)
+    with kept():
+        tried = _by_program(f, primals, leaves, has_aux, backend) if plain else None
+        done = tried or _on_tensors(f, primals, leaves, has_aux, on_jax)
     return (done.value, done.pull, done.aux) if has_aux else (done.value, done.pull)
 
 
@@ -250,8 +252,10 @@ def _by_program(
     for quick in compiled._quick.get(mode, ()):
         try:
             returned = quick(args, held)
+        except Interrupted:
+            continue
         except RAISED_BY_NUMPY:
-            if quick.version.opaque:  # the user's own code raised it
+            if quick.version.opaque:  # else it is `Interrupted`
                 raise
             continue  # the function may catch it
         if returned is not MISS:

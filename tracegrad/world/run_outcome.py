@@ -31,7 +31,7 @@ from tracegrad.world.native_readers import numbers_read, reads_any, refuse_writt
 from tracegrad.world.number_inputs import Numbers, Read
 from tracegrad.world.outside_memory import ReadMemory, objects_shown
 from tracegrad.world.stand_ins import StandIns
-from tracegrad.world.stored_by_natives import noted
+from tracegrad.world.stored_by_natives import telling
 from tracegrad.world.stores import Store, store_of
 from tracegrad.world.tensor_places import held
 
@@ -77,6 +77,10 @@ class Outcome(StandIns):
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self._drawn_from: dict[int, Callable[[], None]] = {}  # what puts generators back
         self._natives: dict[int, tuple[Any, str]] = {}  # what programs call as it is, and its name
+        self.has_handlers = False  # a function that runs has a ``try`` or a ``with``
+        self._acted_before = False  # any of these was called
+        outcomes = STATE.outcomes
+        self._rules = None if outcomes is None else (outcomes, outcomes.place)
         self._by_natives: dict[tuple[int, str | None], tuple[Any, str]] = {}  # what they stored at
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
@@ -138,6 +142,19 @@ class Outcome(StandIns):
         return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
 
     @property
+    def shows_exceptions(self) -> bool:
+        """Whether it shows where in a program that calls rules something is raised.
+
+        The function may catch it, or has acted before.
+        """
+        return self.calls_rules and (self.has_handlers or self._acted_before)
+
+    @property
+    def calls_rules(self) -> bool:
+        """Whether the run has called functions of the user's that programs call as they are."""
+        return bool(self._natives)
+
+    @property
     def has_acted(self) -> bool:
         """Whether the run has done anything outside that `take_back` undoes."""
         return any(self.marks) or bool(self._drawn_from or self.trace.generators.before)
@@ -147,6 +164,7 @@ class Outcome(StandIns):
         for number in numbers_read(thing):
             self.numbers.look(number)
         self._natives[id(thing)] = thing, name
+        self._acted_before = self._acted_before or self.has_acted
 
     def stores_natively(self, rule: Any, users: Any, history: bool) -> AbstractContextManager[None]:
         name = rule.__name__
@@ -155,11 +173,12 @@ class Outcome(StandIns):
             self.guard(ATTRIBUTE, rule, "_applied", applied, f"the rule of {name}")
 
         def stored(holder: Any, of: str | None) -> None:
+            rule._stores = True
             self._by_natives[id(holder), of] = holder, name
             if not (self.is_outside(rule) or self.is_outside(holder)):
                 self.effect(f"what {name} stores, which a program calls as it is,")
 
-        return noted(users, name if history else "", stored)
+        return telling(users, name if history else "", stored)
 
     # -- after the run ----------------------------------------------------------------------------
 
@@ -444,6 +463,9 @@ class Outcome(StandIns):
     def take_back(self) -> None:
         """Puts back what stood at all places before the run."""
         self.machine.given_up = True
+        if self._rules is not None:
+            outcomes, place = self._rules
+            outcomes.begin_at(place)
         for tensor, array, node in self._tensors.values():
             if tensor._traced is not None:
                 tensor._array, tensor._traced, tensor._node = array, None, node

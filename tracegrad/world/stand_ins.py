@@ -29,7 +29,7 @@ from tracegrad.world.lengths import Length
 from tracegrad.world.library_classes import enter_libraries
 from tracegrad.world.native_readers import refuse_unseen, refuse_values
 from tracegrad.world.row_iterators import Rows
-from tracegrad.world.stored_by_natives import NEAREST, noted
+from tracegrad.world.stored_by_natives import NEAREST, telling
 from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, VARIABLE, Kept, added
 
 
@@ -168,7 +168,7 @@ class StandIns(machine.World):
         """
         if STATE.watch is None or not history:
             return nullcontext()
-        return noted(users, rule.__name__, lambda holder, of: None, NEAREST)
+        return telling(users, rule.__name__, lambda holder, of: None, NEAREST)
 
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         """What C code does, or what is done in place of it."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracegrad.autograd.rule_outcomes import noted_stores
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import digest
 from tracegrad.tensors.tensor import Tensor
@@ -35,25 +37,41 @@ class Places(NamedTuple):
     contents: dict[Any, Any]  # of each object, and of each global by its dictionary and name
 
 
-@contextmanager
-def noted(
-    thing: Any, lost_by: str, tell: Callable[[Any, str | None], Any], limit: int = MOST
-) -> Iterator[None]:
-    """Around a call of `thing`, which a program calls as it is.
+@dataclass
+class Stored:
+    """What a call has stored.
 
-    `lost_by` is its name, if it is called on values with a history, else empty. `tell` gets each
-    object that was changed meanwhile; with a name each dictionary of globals in which that one was
-    set. Of more than `limit` objects the nearest are compared.
+    Each object that was changed; with a name each dictionary of globals in which that one was set.
     """
-    before = _places(thing, limit)
-    yield
+
+    places: list[tuple[Any, str | None]] = field(default_factory=list)
+    numbers: list[Any] = field(default_factory=list)  # what stands there now that has any
+
+    def tell(self, lost_by: str, tell: Callable[[Any, str | None], Any]) -> None:
+        """Gives `tell` the places; a gradient may be lost by a call of that name, if it has one."""
+        if STATE.watch is not None and lost_by and self.places:
+            STATE.watch.read(self.numbers, lost_by)
+        for holder, name in self.places:
+            tell(holder, name)
+
+
+@noted_stores.by
+@contextmanager
+def noted(thing: Any, limit: int = MOST) -> Iterator[Stored]:
+    """Around a call of `thing`, which a program calls as it is: what it stores, once it is over.
+
+    Of more than `limit` objects the nearest are compared.
+    """
+    found, before = Stored(), _places(thing, limit)
+    yield found
     after = _places(thing, limit)
     changed = {key for key, now in before.contents.items() if after.contents.get(key, now) != now}
-    if STATE.watch is not None and lost_by and changed:
-        STATE.watch.read(filter(_has_numbers, _new(before, after, changed)), lost_by)
+    if not changed:
+        return
+    found.numbers += filter(_has_numbers, _new(before, after, changed))
     for key in changed:
         holder, name = key if type(key) is tuple else (key, None)
-        tell(before.objects[holder], name)
+        found.places.append((before.objects[holder], name))
 
 
 def _new(before: Places, after: Places, changed: set[Any]) -> Iterator[Any]:
@@ -88,6 +106,17 @@ def _places(thing: Any, limit: int) -> Places:
         else:
             contents[id(x)] = tuple(map(id, held(x)))
     return Places(objects, contents)
+
+
+@contextmanager
+def telling(
+    users: Any, lost_by: str, tell: Callable[[Any, str | None], Any], limit: int = MOST
+) -> Iterator[None]:
+    """Around a call of a rule: `Stored.tell` of what it stores, or has stored in another run."""
+    with noted(users, limit) as found:
+        yield
+    for stored in [found] if STATE.outcomes is None else STATE.outcomes.stored(found):
+        stored.tell(lost_by, tell)
 
 
 _PLAIN = frozenset({int, float, complex, bool, type(None)})

@@ -494,6 +494,7 @@ class World(Variables, Sequences, Classes, Keys, Reads):
 
     def parts_of(self, function: FunctionType) -> tuple[Any, ...]:
         code, *defaults, closure, scope = super().parts_of(function)
+        self.has_handlers = self.has_handlers or bool(code.co_exceptiontable)
         if id(function) not in self._sources:
             return code, *defaults, closure, scope
         if is_trusted(function.__globals__):  # a wrapper: what it wraps is in its cells

@@ -78,6 +78,8 @@ class Unrolling(Closing):
         """An operation raised in a turn, which runs again; one that draws would draw twice."""
         if self.trace.generators.before:
             self._refuse(head, "an operation raises in a turn that draws random numbers")
+        if self.world.calls_rules:
+            self._refuse(head, "an operation raises in a turn that calls a rule")
         self.trace.read("a loop in which an operation raised")
 
     def begins_elsewhere(self, head: Head) -> None:
