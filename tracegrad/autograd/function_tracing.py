@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Value
+from codegen.ir import Call, Value
 from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType, is_inexact
@@ -49,12 +49,16 @@ class Here:
     """Stands for the next Tensor among the arguments."""
 
 
+class Number:
+    """Stands for the next number of Python's, which each call has another one for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Forward:
     """The first half of an application in a program: arrays to the outputs and the context."""
 
     cls: type[Any]
-    args: tuple[Any, ...]  # as given, with `Here` for Tensors
+    args: tuple[Any, ...]  # as given, with `Here` for Tensors and `Number` for numbers
     needs: tuple[bool, ...]
     dtypes: tuple[str, ...]  # of the Tensors
     writes: frozenset[int]  # Tensors that are changed in place
@@ -70,7 +74,8 @@ class Forward:
             boxed(copied(x) if i in self.writes else _read_only(x))
             for i, x in enumerate(map(array_of, arrays, self.dtypes))
         ]
-        ctx, _, outputs = _run(self.cls, FunctionCtx(self.needs), self.args, tensors)
+        numbers = [x.item() if hasattr(x, "item") else x for x in arrays[len(tensors) :]]
+        ctx, _, outputs = _run(self.cls, FunctionCtx(self.needs), self.args, tensors, numbers)
         if len(outputs) != len(self.outputs) or not all(map(_alike, outputs, self.outputs)):
             raise LookupError(
                 f"{self.cls.__name__}.forward returned other things, or other shapes, than when it "
@@ -118,7 +123,8 @@ class Forward:
     def _wanted(self, operands: Sequence[Any]) -> tuple[int, ...]:
         """The operands that can have a gradient."""
         needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is Here]
-        return tuple(i for i, x in enumerate(operands) if needs[i] and is_inexact(dtype_of(x)))
+        pairs = enumerate(operands[: len(needs)])  # behind these are numbers
+        return tuple(i for i, x in pairs if needs[i] and is_inexact(dtype_of(x)))
 
     def _held(self, y: Any, operands: Sequence[Any]) -> list[Any]:
         """The values that the context holds."""
@@ -205,11 +211,15 @@ def _alike(output: Any, expected: Any) -> bool:
 
 
 def _run(
-    cls: type[Any], ctx: FunctionCtx, args: Sequence[Any], tensors: Sequence[Tensor]
+    cls: type[Any],
+    ctx: FunctionCtx,
+    args: Sequence[Any],
+    tensors: Sequence[Tensor],
+    numbers: Sequence[Any],
 ) -> tuple[FunctionCtx, bool, list[Any]]:
-    """Forward on these Tensors in the places of `args` that are theirs; its context too."""
-    rest = iter(tensors)
-    filled = [next(rest) if x is Here else x for x in args]
+    """Forward on these in the places of `args` that are theirs; its context too."""
+    rest = {Here: iter(tensors), Number: iter(numbers)}
+    filled = [next(rest[x]) if x is Here or x is Number else x for x in args]
 
     def run() -> Any:
         try:
@@ -230,24 +240,30 @@ def _run(
 
 def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
     """`Function.apply` in a function that is being compiled."""
-    template = tuple(Here if isinstance(x, Tensor) else x for x in args)
+    plain = [isinstance(x, Tensor) and _is_plain(x, trace) for x in args]
+    template = tuple(
+        Number if number else Here if isinstance(x, Tensor) else x
+        for x, number in zip(args, plain, strict=True)
+    )
     for x in template:
         refuse_hidden(x, trace, f"an argument of {cls.__name__}.apply")
     for half in cls._halves:
         refuse_hidden(half, trace, f"{cls.__name__}.{half.__name__}")
-    inputs = [x for x in args if isinstance(x, Tensor)]
+    inputs = [x for x, of in zip(args, template, strict=True) if of is Here]
+    numbers = [x for x, number in zip(args, plain, strict=True) if number]
     strong = [strengthen(x) if is_number(x._array) else x for x in inputs]
     origin = trace.origin()
-    lifted = tuple(trace.lift(x, origin) for x in strong)
+    lifted = tuple(trace.lift(x, origin) for x in (*strong, *numbers))
     for value in lifted:
         trace.look_at_shape(value)
     needs = [isinstance(x, Tensor) and x.requires_grad for x in args]
     if not any(needs):  # a derivative may still be made of the graph
-        needs = [isinstance(x, Tensor) and x.dtype.kind in FLOATING for x in args]
+        every = zip(args, template, strict=True)
+        needs = [of is Here and x.dtype.kind in FLOATING for x, of in every]
     ctx = FunctionCtx(tuple(needs))
     given = [wrap(copied(x._array)) for x in strong]  # it is not yet known what forward changes
     try:
-        ctx, single, outputs = _run(cls, ctx, template, given)
+        ctx, single, outputs = _run(cls, ctx, template, given, [x._array for x in numbers])
     except Exception:
         trace.notes_exception(f"what {cls.__name__} raises")
         raise
@@ -282,6 +298,26 @@ def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
         )
     shown = with_history(ctx, outputs, traced, dirty, node)
     return shown[0] if single else tuple(shown)
+
+
+def _is_plain(x: Tensor, trace: Any) -> bool:
+    """Whether the function has a number of Python's, of which no part is differentiated."""
+    if not is_number(x._array) or x._node is not None or x._traced is None:
+        return False
+    if not (trace.wanted and isinstance(x._array, float | complex)):
+        return True
+    given = {*trace.inputs, *[value for _, value in trace.captured.values()]} - {*trace.wanted}
+    waiting, seen = [x._traced[1]], set[Value]()
+    while waiting:
+        value = waiting.pop()
+        if value in seen or value in given or trace.builder.constant_of(value) is not None:
+            continue
+        seen.add(value)
+        node = trace.builder.producer.get(value)
+        if not isinstance(node, Call):  # a parameter of a turn, or an input
+            return False
+        waiting += node.operands
+    return True
 
 
 def _constant(trace: Any, value: Value) -> Value:

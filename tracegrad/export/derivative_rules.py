@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.types import ArrayType
-from tracegrad.autograd.function_tracing import Backward, Forward, Here
+from tracegrad.autograd.function_tracing import Backward, Forward, Here, Number
 from tracegrad.export.function_sources import FunctionTexts
 from tracegrad.values.pytree import TreeSpec, leaf_paths, path_text
 
@@ -99,12 +99,14 @@ def _places_of_tensors(call: Forward) -> list[Any]:
 def _arguments(call: Forward, texts: FunctionTexts) -> tuple[list[str], list[str], dict[str, str]]:
     """The parameters of the function, and the arguments that the user's is called with."""
     positional, named = call.args[0].spec.children
-    parameters: list[str] = []
+    tensors: list[str] = []
+    numbers: list[str] = []
     leaves: list[str] = []
     for x in call.args[1:]:
-        if x is Here:
-            parameters.append(f"x_{len(parameters)}")
-            leaves.append(parameters[-1])
+        if x is Here or x is Number:
+            known, letter = (tensors, "x") if x is Here else (numbers, "n")
+            known.append(f"{letter}_{len(known)}")
+            leaves.append(known[-1])
         else:
             leaves.append(texts.literals.text(x, "an argument"))
     rest = iter(leaves)
@@ -112,4 +114,4 @@ def _arguments(call: Forward, texts: FunctionTexts) -> tuple[list[str], list[str
     steps: Any = named.steps
     pairs = zip(steps, named.children, strict=True)
     by_name = {step.key: texts.literals.structure(child, rest) for step, child in pairs}
-    return parameters, given, by_name
+    return [*tensors, *numbers], given, by_name
