@@ -142,7 +142,7 @@ class Made:
     """A container or object that every call makes anew; the same one wherever it goes."""
 
     kind: type
-    number: int  # tells apart those of one run
+    number: int  # how many forms the run had before: no other one's
     keys: tuple[Any, ...] | None  # of a dict, as they are
     names: tuple[str, ...]  # of attributes
     items: tuple[Any, ...]  # forms: of what it contains, and then of its attributes
@@ -337,13 +337,14 @@ class Forms:
         if type(x) in PLAIN and self.world.numbers.found(x) is None:
             return Constant(x)
         if id(x) not in self._known:
+            number = len(self._known)
             self._known[id(x)] = (x, _INSIDE)
-            self._known[id(x)] = (x, self._found(x))
+            self._known[id(x)] = (x, self._found(x, number))
         elif self._known[id(x)][1] is _INSIDE:
             raise NoForm("a container that holds itself")
         return self._known[id(x)][1]
 
-    def _found(self, x: Any) -> Form:
+    def _found(self, x: Any, number: int) -> Form:
         world = self.world
         if world.numbers.found(x) is not None:
             return Output(world.numbers.lifted(world, x), True)
@@ -369,7 +370,7 @@ class Forms:
             return Constant(x)
         if kind is BuiltinFunctionType and isinstance(x.__self__, ModuleType | None):
             return Constant(x)
-        return self._of_container(x)
+        return self._of_container(x, number)
 
     def _of_tensor(self, x: Tensor) -> Form:
         world, original = self.world, self.world.original(x)
@@ -391,7 +392,7 @@ class Forms:
         world = self.world
         return not (id(x) in self.given or world.stands_in(x) or world.is_outside(x))
 
-    def _of_container(self, x: Any) -> Form:
+    def _of_container(self, x: Any, number: int) -> Form:
         kind = type(x)
         if id(x) in self.returned and len(x if kind is tuple else [x]):
             raise NoForm(f"a {kind.__name__} that is returned as well")
@@ -416,7 +417,7 @@ class Forms:
         forms = tuple(map(self.of, (*items, *held.values())))
         if kind in (set, frozenset) and not all(type(form) is Constant for form in forms):
             raise NoForm(f"a {kind.__name__} of values")
-        return Made(kind, len(self._known), keys, tuple(held), forms, f"a {kind.__name__}")
+        return Made(kind, number, keys, tuple(held), forms, f"a {kind.__name__}")
 
     def _is_filled(self, x: Any) -> bool:
         """Whether a sequence or set is its items and nothing besides."""
