@@ -53,7 +53,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import End, blocks
 from tracegrad.values.dispatch import is_jax_array, is_number
 from tracegrad.values.pytree import flatten, map_tree, path_text
-from tracegrad.world.effects import Replay, prepared_effects, prepared_stores
+from tracegrad.world.effects import Replay, prepared_changes, prepared_stores
 
 _call = python_op("compiled", "CompiledBackward")
 MOST = 4  # programs of one version, for lengths of which the backward must know more
@@ -444,17 +444,15 @@ def _done(
     """
     if not (returned.effects or returned.stored):
         return handed_out(returned.result, made, tensors, inputs)
-    effects = prepared_effects(returned.effects, Replay(tensors, inputs))
     stored = [tensors[place] for place in returned.stored]
     stores = prepared_stores(returned.stores, [tensor._array for tensor in stored], inputs)
+    for change in prepared_changes(stores, returned.effects, Replay(tensors, inputs)):
+        change.do()
     for store, tensor in zip(stores, stored, strict=True):
-        store.do()
         now = store.operands[0]
         stays = tensor._node is None and getattr(now, "_node", None) is LEAF
         if recorded and isinstance(now, Tensor) and not stays:
             now._node = tensor._node  # a leaf that is written to under no_grad stays one
-    for effect in effects:
-        effect.do()
     return handed_out(returned.result, made, tensors, inputs)
 
 

@@ -7,7 +7,7 @@ The machine executes the function on Tensors that hold the arguments' values and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from time import perf_counter
@@ -312,7 +312,9 @@ def run_traced(
         world.finish()
         written = _written(arguments, tensors, inputs, trace)
         places = world.stores()
-        stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
+        arrays = world.written_arrays()
+        stores = (*arrays, *places)  # a place of these arrays may get another one
+        effects = tuple([replace(e, after=e.after + len(arrays)) for e in effects])
         elsewhere = _not_storable(stores, world, trace, given)
         for value, tensor in zip(given, tensors, strict=True):
             borrowed.stands_for(value, tensor)

@@ -81,7 +81,7 @@ from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, World
-from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
+from tracegrad.world.effects import Argument, Placed, Replay, prepared_changes, prepared_stores
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import PACKED
 from tracegrad.world.joined_numbers import shown_numbers
@@ -201,9 +201,10 @@ class Version:
                 return self.finish(outputs, leaves)
         end, values = outputs if len(self.results) > 1 else (0, outputs)
         returned = self.results[end]
-        effects = prepared_effects(returned.effects, Replay(values, leaves, returned.first))
         stored = [values[place] for place in returned.stored]
-        for change in (*prepared_stores(returned.stores, stored, leaves), *effects):
+        stores = prepared_stores(returned.stores, stored, leaves)
+        call = Replay(values, leaves, returned.first)
+        for change in prepared_changes(stores, returned.effects, call):
             change.do()
         return returned.result.build(values)
 

@@ -36,16 +36,19 @@ def set_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     key = world.key(x, key, stays=True)
     if isinstance(x, list) and isinstance(key, slice) and isinstance(value, Iterable):
         value = list(items_alone(world, value))  # once: it may be an iterator
+    logged = False
     if type(x) is np.ndarray:
         world.changes(x)
         if x.dtype == object:
             world.puts(operands, keywords)
     elif world.is_outside(x):
         key = _index(world, x, key) if type(x) is list else key
-        _set_outside(world, x, key, value)
+        logged = _sets_outside(world, x, key)
     if isinstance(x, dict | list | deque):
         world.writes(PLACE, x, key, value)
     operation(x, contents(world, key) if type(x) is Tensor else key, value)
+    if logged:  # once it is done: it may raise
+        world.does(operator.setitem, x, key, value, text=world.text_of(x))
 
 
 def _index(world: World, x: list[Any], key: Any) -> Any:
@@ -61,31 +64,30 @@ def _index(world: World, x: list[Any], key: Any) -> Any:
     return other
 
 
-def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:
-    """An item of a container from outside gets a value."""
+def _sets_outside(world: World, x: Any, key: Any) -> bool:
+    """An item of a container from outside gets a value; whether the log is to tell of it."""
     owner = world.attributes_of(x)
     if owner is not None:  # ``vars(owner)``
         world.about_to_set(owner, key)
-        return
+        return False
     slice_ = isinstance(key, slice)
     if not isinstance(x, dict | list) or (slice_ and type(x) is not list):
         world.effect(world.text_of(x))
-        return
-    changed = world.change(x, moves=slice_)
+        return False
     if slice_:
         if key.step is not None:  # as many places as values
             guard_length(world, x)
-        world.does(operator.setitem, x, key, value, text=world.text_of(x))
     elif type(x) is list and not world.was_read(x, key):
         guard_length(world, x)  # the place is there
+        if type(key) is int and not -len(x) <= key < len(x):
+            return False
+    changed = world.change(x, moves=slice_)
     if changed is not None and type(x) is list:
         changed.sets(key)
-    if slice_:
-        return
-    read = GLOBAL if isinstance(x, dict) else ITEM
-    world.store(read, x, key, f"{world.text_of(x)}[{text_of_key(key)}]")
-    if changed is not None:
-        world.does(operator.setitem, x, key, value, text=world.text_of(x))
+    if not slice_:
+        read = GLOBAL if isinstance(x, dict) else ITEM
+        world.store(read, x, key, f"{world.text_of(x)}[{text_of_key(key)}]")
+    return changed is not None
 
 
 @rule_for(operator.delitem)
@@ -104,8 +106,9 @@ def delete_item(world: World, operation: Any, operands: Operands, keywords: Keyw
         else:
             world.items(x)
             changed.at_end = False
-        world.does(operation, x, key, text=world.text_of(x))
     operation(x, key)
+    if changed is not None:
+        world.does(operation, x, key, text=world.text_of(x))
 
 
 def _takes_out(world: World, x: Any, key: Any) -> None:
@@ -140,9 +143,10 @@ def put_between(world: World, method: Any, operands: Operands, keywords: Keyword
     changed = world.change(operands[0])
     if changed is not None:
         changed.at_end = False
-        world.does(method, *operands, text=world.text_of(operands[0]))
     world.puts(operands, keywords)
     method(*operands)
+    if changed is not None:
+        world.does(method, *operands, text=world.text_of(operands[0]))
 
 
 def pop(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
@@ -288,9 +292,10 @@ def change_set(world: World, method: Any, operands: Operands, keywords: Keywords
             text = f"{text_of_key(item)} in {world.text_of(x)}"
             world.guard(PRESENT, x, item, item in x, text)
         changed.members.add(world._place(x, item))
-        world.does(method, x, item, text=world.text_of(x))
     world.puts(operands, keywords)
     method(x, item)
+    if changed is not None:
+        world.does(method, x, item, text=world.text_of(x))
 
 
 CHANGING: dict[tuple[type, str], Any] = {

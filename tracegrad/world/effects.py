@@ -45,6 +45,7 @@ class Done:
     operands: tuple[Any, ...]
     text: str  # of the place, as the user would say it: ``self.history``
     keywords: Mapping[str, Any] = field(default_factory=dict)
+    after: int = 0  # so many of the stores of the run come before it
 
 
 # -- forms ----------------------------------------------------------------------------------------
@@ -207,13 +208,14 @@ class Effect:
     place: str  # as the user would say it
     keywords: Mapping[str, Any]
     tells: str  # how the user would write it: ``history.append(loss)``
+    after: int = 0  # so many of the stores come before it
 
     def agrees(self, other: Effect) -> bool:
         """Whether two traces did the same."""
         done = [getattr(e.operation, "__func__", e.operation) for e in (self, other)]
         return (
             done[0] is done[1]
-            and (self.place, self.tells) == (other.place, other.tells)
+            and (self.place, self.tells, self.after) == (other.place, other.tells, other.after)
             and dict(self.keywords) == dict(other.keywords)
             and agree(self.operands, other.operands)
         )
@@ -268,12 +270,22 @@ def prepared_stores(
     ]
 
 
-def prepared_effects(effects: Sequence[Effect], call: Replay) -> list[Prepared]:
-    """What else is to be done in a call, made before anything is written."""
-    return [
+def prepared_changes(
+    stores: Sequence[Prepared], effects: Sequence[Effect], call: Replay
+) -> list[Prepared]:
+    """All that is to be done in a call, made before anything is written.
+
+    It is in the order of the run: what a dictionary shows is the order of its new keys, and which
+    are new each call finds.
+    """
+    made = [
         Prepared(_of_call(e.operation), [x.build(call) for x in e.operands], e.keywords)
         for e in effects
     ]
+    found = [*stores]
+    for effect, prepared in zip(reversed(effects), reversed(made), strict=True):
+        found.insert(effect.after, prepared)
+    return found
 
 
 def _of_call(operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -490,11 +502,12 @@ def _leaves(returned: Any) -> Iterator[Any]:
 def effect_of(done: Done, forms: Forms) -> Effect:
     """The effect that does again what a run did; raises `NoForm`."""
     operands = tuple(map(forms.of, done.operands))
-    return Effect(done.operation, operands, done.text, done.keywords, _told(done, operands))
+    told = _told(done, operands)
+    return Effect(done.operation, operands, done.text, done.keywords, told, done.after)
 
 
 _SIGNS = {"setitem": "{0}[{1}] = {2}", "delitem": "del {0}[{1}]", "put": "{0} = {1}",
-          "remove": "del {0}"}  # fmt: skip
+          "clear": "del {0}"}  # fmt: skip
 
 
 def _told(done: Done, forms: Sequence[Form]) -> str:

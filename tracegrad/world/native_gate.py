@@ -471,12 +471,13 @@ def share(world: World, operation: Any, operands: Operands, keywords: Keywords) 
 
 @rule_for(setattr, delattr, *(c.__setattr__ for c in (object, type, ModuleType)))
 def set_attribute(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
-    if world.is_outside(operands[0]):
-        world.about_to_set(operands[0], operands[1])
     if len(operands) == 3:
+        if world.is_outside(operands[0]):
+            world.about_to_set(operands[0], operands[1])
         world.writes(OF_OBJECT, *operands)
     else:
         world.tell_of_removal()
+        world.about_to_remove(*operands)
     operation(*operands)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -283,18 +284,15 @@ class Outcome(StandIns):
                 found.append(store_of(guard, number[1], self._classes, True))
             elif type(guard.value) is int and stands and type(now._array) is int:
                 found.append(store_of(guard, now, self._classes, True))
+            elif id(guard) in self._again:
+                continue  # it goes, and comes after the names that there are
             elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
                 continue  # an array that is there already, or a view of one: a copy is not that
             elif self.is_own_leaf(now):
                 continue
             elif _gives_way_to_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
-        stored = {id(store.guard) for store in found}
-        late = [g for g, _ in written if g.value is MISSING or id(g) in self._again]
-        mixed = {id(g.holder) for g in late if id(g) not in stored or id(g) in self._again}
-        ordered = {id(guard) for guard in late if id(guard.holder) in mixed}
-        # The order of new names is what a dictionary shows: one list of effects keeps it.
-        return [store for store in found if id(store.guard) not in ordered]
+        return found
 
     def _is_from_outside(self, x: Any) -> bool:
         """Whether a Tensor is one that was there before the run, which has not written to it."""
@@ -422,17 +420,18 @@ class Outcome(StandIns):
     def _settings(self) -> list[Done]:
         """Places that hold something else by the end, but for those that are stores."""
         stored = {id(store.guard) for store in self.stores()}
-        found = []
+        found, after = [], 0
         for guard, now in self._written():
             store = store_of(guard, now, self._classes)
             if id(guard) in stored:
+                after += 1
                 continue
             if not store.kind:
                 continue  # an effect
-            if guard.value is not MISSING and (now is MISSING or id(guard) in self._again):
-                found.append(Done(store.remove, (), guard.text))
+            if now is MISSING or id(guard) in self._again:
+                found.append(Done(store.clear, (), guard.text, after=after))
             if now is not MISSING:
-                found.append(Done(store.put, (now,), guard.text))
+                found.append(Done(store.put, (now,), guard.text, after=after))
         return found
 
     def written_to(self) -> list[Any]:
@@ -445,8 +444,9 @@ class Outcome(StandIns):
 
     def _moves(self) -> list[Done]:
         """What was done to containers, and printed, in order."""
+        after = len(self.stores())
         return [
-            done
+            replace(done, after=after)
             for done in self._log
             if done.operation is print or self._changed[id(done.operands[0])].moved
         ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import CellType, MappingProxyType
@@ -93,6 +94,11 @@ class Store:
                 del self.holder[self.guard.name]
             case _:
                 delete_plainly(self.holder, self.guard.name)
+
+    def clear(self) -> None:
+        """Leaves the place empty, which it may be before."""
+        with suppress(AttributeError, LookupError, ValueError):
+            self.remove()
 
     def carry(self) -> None:
         """After a run that answers its call itself: an array that it wrote to holds that."""

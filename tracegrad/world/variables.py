@@ -7,7 +7,7 @@ from typing import Any
 
 from tracegrad.world.code_origin import is_trusted
 from tracegrad.world.events import Told
-from tracegrad.world.guards import CELL, GLOBAL, MISSING, SAME
+from tracegrad.world.guards import CELL, GLOBAL, MISSING, PRESENT, SAME
 
 EMPTY = CellType()
 
@@ -43,6 +43,8 @@ class Variables(Told):
         super().store_global(names, name, value)
 
     def delete_global(self, names: dict[str, Any], name: str) -> None:
+        if not self.was_stored(names, name):
+            self.guard(PRESENT, names, name, name in names, f"whether {name} is bound")
         self.store(GLOBAL, names, name, name)
         super().delete_global(names, name)
 
@@ -61,5 +63,7 @@ class Variables(Told):
 
     def delete_cell(self, cell: CellType, name: str) -> None:
         if self.is_outside(cell):
+            if not self.was_stored(cell, None):
+                self.guard(SAME, cell, EMPTY, cell == EMPTY, f"whether {name} is unbound")
             self.store(CELL, cell, None, name)
         super().delete_cell(cell, name)

@@ -30,6 +30,7 @@ import numpy as np
 
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
+from tracegrad.machine.world_protocol import get_plainly
 from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -47,6 +48,7 @@ from tracegrad.world.code_origin import (
     is_of_library,
     is_renewable,
     is_trusted,
+    slots_of,
 )
 from tracegrad.world.container_copies import Copies
 from tracegrad.world.dict_keys import Keys
@@ -473,7 +475,7 @@ class World(Variables, Sequences, Classes, Keys, Reads):
         super().set_own_attribute(x, name, value)
 
     def delete_own_attribute(self, x: Any, name: str) -> None:
-        self.about_to_set(x, name)
+        self.about_to_remove(x, name)
         super().delete_own_attribute(x, name)
 
     def about_to_set(self, x: Any, name: str) -> None:
@@ -489,6 +491,35 @@ class World(Variables, Sequences, Classes, Keys, Reads):
             if type(x) is FunctionType and name.startswith("__"):  # the next call is of another one
                 self.effect(text)
             self.store(ATTRIBUTE, x, name, text)
+
+    def about_to_remove(self, x: Any, name: str) -> None:
+        """The function removes an attribute: calls find one there, or none."""
+        if not (isinstance(x, type) or id(x) in self._sources):
+            return
+        text, scope = f"{self.text_of(x)}.{name}", self._scope_in_guards(x)
+        if self.was_stored(scope if isinstance(x, type | ModuleType) else x, name):
+            pass
+        elif name in scope:
+            self.guard(PRESENT, scope, name, True, f"whether {text} is there")
+        elif any([slot.__name__ == name for slot in slots_of(type(x))]):
+            value = held(Guard(ATTRIBUTE, x, name, MISSING, text))
+            read = self.guard if value is MISSING else self.read
+            read(ATTRIBUTE, x, name, value, text)
+        else:
+            self.own_attribute(x, name)  # which it lacks
+        self.about_to_set(x, name)
+
+    def _scope_in_guards(self, x: Any) -> Any:
+        """The dictionary of an object's attributes, as guards read it; of none an empty one."""
+        if isinstance(x, type):
+            return self.scope_of(x)
+        if isinstance(x, ModuleType):
+            return vars(x)
+        if not has_attributes(x):
+            return {}
+        scope = get_plainly(x, "__dict__")
+        self.owns(x, scope)
+        return scope
 
     # -- functions --------------------------------------------------------------------------------
 
