@@ -148,7 +148,8 @@ def _same(one: Any, other: Any) -> bool:
     if all(map(is_, cells, others)):
         return True
     values = [[cell.cell_contents for cell in of] for of in (cells, others)]
-    return one.__globals__["__name__"].startswith(OWN) and all(map(_same, *values))
+    of_library = str(one.__globals__.get("__name__")).startswith(OWN)  # `exec` need not name it
+    return of_library and all(map(_same, *values))
 
 
 def _has_more(f: FunctionType) -> bool:

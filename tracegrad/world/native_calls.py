@@ -354,7 +354,7 @@ def _emptied(array: Any) -> Any:
 
 def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of a library that computes."""
-    module = getattr(callee, "__module__", None) or ""
+    module = str(getattr(callee, "__module__", None) or "")
     name = getattr(callee, "__name__", "")
     _makes(world, module, operands)
     own = _is_own(callee)

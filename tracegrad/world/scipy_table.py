@@ -227,7 +227,7 @@ def is_of_scipy(callee: Any) -> bool:
     if _of_factored(callee):
         return True
     module = callee.__module__ if isinstance(callee, FunctionType | type) else ""
-    return (module or type(callee).__module__ or "").partition(".")[0] == "scipy"
+    return str(module or type(callee).__module__).partition(".")[0] == "scipy"
 
 
 _OF_C = (BuiltinMethodType, MethodDescriptorType)
