@@ -191,8 +191,11 @@ def run_traced(
     joins: bool = False,
     as_caller: bool = False,
     purpose: Purpose = Purpose.ANSWER,
+    check: Callable[[Any], None] = lambda returned: None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
+
+    `check` raises where what it returned will not do: what it did before that is done.
 
     The trace continues the paths that are `followed`; `counters` are places of ints, `renewed` of
     objects that others replace. `runs` are those of the function on all threads. `given` are the
@@ -276,6 +279,7 @@ def run_traced(
             itself = _with_plain_slices(itself)
             guard_returned(world, itself)
             returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
+            check(returned)
             leaves = [leaf for leaf in arguments.leaves if leaf.traced]
             names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
             known = dict(zip(map(id, tensors), names, strict=True))

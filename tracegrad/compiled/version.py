@@ -57,6 +57,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.backoff import Growth
 from tracegrad.tracing.outputs import (
     Transform,
+    check_returned,
     check_wanted,
     left_out,
     outputs_of,
@@ -467,12 +468,14 @@ def traced_run(
         followed = Followed(ways.tree, ways.holders, ways.numbers)
     choices = None if ways is None else ways.choices
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
+    name = getattr(function, "__name__", "the function")
     run = partial(
         run_traced,
         *(function, call, arguments, parameters, target, runs, histories),
         *(counters, renewed, one_by_one, ways is not None, choices, taught),
         joins=transform.kind != "vmap" and ways is None,  # whose examples take different ways
         purpose=purpose,
+        check=partial(check_returned, transform=transform, name=name),
     )
     taped, as_caller, told = False, False, None
     while True:
@@ -518,7 +521,6 @@ def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def end_of(
-    function: Callable[..., Any],
     transform: Transform,
     arguments: Arguments,
     run: Run,
@@ -528,7 +530,7 @@ def end_of(
 
     With `numbers` those of Python that it returned are outputs.
     """
-    outputs, result = outputs_of(run.trace, run.returned, transform, function, numbers)
+    outputs, result = outputs_of(run.trace, run.returned, transform, numbers)
     if transform.takes_tangents:
         wanted = check_wanted(arguments, transform)
         require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
@@ -583,7 +585,7 @@ def make_version(
     if ways is not None and ways.tree is not None:
         tree, continues = ways.tree, False
     else:
-        end = end_of(function, transform, arguments, run)
+        end = end_of(transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
     if joints := shown_numbers(tree, run.world.joins, target, not wanted):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")

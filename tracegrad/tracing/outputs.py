@@ -430,13 +430,12 @@ def leaves_in(spec: TreeSpec) -> int:
 
 
 def outputs_of(
-    trace: Trace, returned: Any, transform: Transform, function: Any, numbers: bool = False
+    trace: Trace, returned: Any, transform: Transform, numbers: bool = False
 ) -> tuple[tuple[Value, ...], Result]:
     """The graph's outputs and the structure of what the function returned.
 
     With `numbers` those of Python are outputs too.
     """
-    check_returned(returned, transform, getattr(function, "__name__", "the function"))
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []

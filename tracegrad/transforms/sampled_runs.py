@@ -42,7 +42,7 @@ def all_ways(calling: Any, samples: Arguments, run: Callable[[Ways], Run]) -> Wa
             ways = replace(ways)
             continue
         numbers = ways.numbers_are_outputs
-        end = end_of(calling._function, calling._transform, samples, made, numbers)
+        end = end_of(calling._transform, samples, made, numbers)
         try:
             ways = ways.with_path(made, end)
         except Apart:
