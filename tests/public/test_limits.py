@@ -152,6 +152,21 @@ def returns_containers_of_others():
         assert np.array_equal((*made["first"], *made["again"]), [X * 2.0] * 2)
 
 
+@dataclasses.dataclass
+class _Halved:
+    v: Any
+
+    def __post_init__(self) -> None:
+        self.half = self.v / 2
+
+
+@otherwise("returns a dataclass with attributes that are no fields")
+def returns_fields_alone():
+    compiled = tg.compile(lambda x: _Halved(x * 2.0))
+    for _ in range(3):
+        assert vars(compiled(X)).keys() == {"v"}
+
+
 @otherwise("is mapped by `tg.vmap`, and multiplies matrices")
 def products_of_a_batch():
     rng = np.random.default_rng(0)
@@ -479,6 +494,13 @@ def floating_point_errors_that_nothing_depends_on():
 @eager("logs, opens files, reads the clock", "time.perf_counter()")
 def reads_the_clock():
     same_as_plain(lambda x: x * (time.perf_counter() > 0.0), X)
+
+
+@eager("is given a dataclass with attributes that are no fields", "a _Halved with attributes")
+def differentiates_by_a_dataclass():
+    slope = tg.grad(lambda c, x: np.sum(c.v * x) * c.half)
+    assert slope(_Halved(2.0), X).v == np.sum(X)
+    same_as_plain(lambda x, c: x * c.half, X, _Halved(2.0))
 
 
 @eager("draws from a NumPy or Python generator", "rng")

@@ -23,8 +23,8 @@ from tracegrad.tape.tape import LEAF
 from tracegrad.tape.write_checks import keep_before_write, memory_of, stamp
 from tracegrad.tensors.devices import bare as array_of
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dataclass_attributes import besides_fields
 from tracegrad.values.pytree import (
-    besides_fields,
     children,
     flatten,
     is_leaf,

@@ -16,7 +16,7 @@ import inspect
 import keyword
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -27,6 +27,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.tensors.coercion import refuse_subclass
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.dataclass_attributes import besides_fields, with_more_than_fields
 from tracegrad.values.dispatch import is_numeric
 from tracegrad.values.pytree import (
     Item,
@@ -96,6 +97,17 @@ class Arguments:
     def objects(self) -> tuple[Any, ...]:
         """The objects of which the key holds the class alone."""
         return tuple([leaf.value for leaf in self.leaves if leaf.kind[0] == "object"])
+
+    @property
+    def beside_fields(self) -> str:
+        """Which argument has attributes that are no fields, and is no object known by its class."""
+        for name, value, spec in zip(self.parameters, self.values, self.specs, strict=True):
+            if (found := with_more_than_fields(value, spec)) is not None:
+                names = ", ".join(besides_fields(found))
+                where = name if found is value else f"what {name} holds"
+                kind = type(found).__name__
+                return f"{where} is a {kind} with attributes that are no fields ({names})"
+        return ""
 
     @property
     def has_unread(self) -> bool:
@@ -333,7 +345,8 @@ def bind(
     shown: inspect.Signature | None = None,
     name_of_function: str = "function",
     by_class: Callable[[type], bool] = lambda cls: False,
-    whole: Collection[tuple[str, Path]] = (),
+    numbers: Collection[tuple[str, Path]] = (),
+    wanted: Collection[int] | None = None,
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises Python's own TypeError.
 
@@ -341,8 +354,10 @@ def bind(
     that the function never reads. Without `defaults` there are only those that the call gives; nor
     are there ever defaults that are Tensors, whose history is not the call's.
     `shown` are parameters that name what ``*args`` takes, where the call fits them. Of objects that
-    are known by identity, and of a class that `by_class` knows, the key holds the class. Whole
-    numbers at the places `whole` are inputs.
+    are known by identity, and of a class that `by_class` knows, the key holds the class. So it is
+    of dataclass instances with more than their fields, but for parameters that are `wanted`: by
+    their fields the function is differentiated. None: there are no such objects. Whole `numbers` at
+    these places are inputs.
     """
     try:
         bound = signature.bind(*args, **kwargs)
@@ -377,21 +392,33 @@ def bind(
     values = tuple(value for _, value, _ in given)
     keywords = tuple(keyword for _, _, keyword in given)
     specs, leaves = [], []
+    apart = range(len(given)) if wanted is None else [at % (len(given) or 1) for at in wanted]
     for i, (name, value, _) in enumerate(given):
         if name in static:
             leaves.append(Leaf(i, (), value, _static(value, name, UNHASHABLE)))
             specs.append(TreeSpec())
             continue
-        flat, spec = flatten(value)
+        whole = None if i in apart else partial(_is_whole, by_class)
+        flat, spec = flatten(value, whole)
         specs.append(spec)
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
-            ignored = name in unread and is_plain(leaf)
-            kind: Any = ("unread", type(leaf)) if ignored else kind_of(leaf, text, by_class)
-            if whole and is_whole(leaf) and (parameters[i], path) in whole:
+            kind: Any
+            if whole is not None and is_dataclass(leaf) and whole(leaf):
+                kind = ("object", type(leaf))
+            elif name in unread and is_plain(leaf):
+                kind = ("unread", type(leaf))
+            elif numbers and is_whole(leaf) and (parameters[i], path) in numbers:
                 kind = WHOLE
+            else:
+                kind = kind_of(leaf, text, by_class)
             leaves.append(Leaf(i, path, leaf, kind))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
+
+
+def _is_whole(by_class: Callable[[type], bool], x: Any) -> bool:
+    """Whether a dataclass instance is more than its fields, and known by its class."""
+    return bool(besides_fields(x)) and by_class(type(x))
 
 
 def _refuse_as_python(

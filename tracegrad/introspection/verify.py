@@ -19,6 +19,7 @@ from tracegrad.eager.derivatives import boxed_leaf
 from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
+from tracegrad.values.dataclass_attributes import converted
 from tracegrad.values.dispatch import FLOATING, is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
 from tracegrad.values.structure_words import in_words
@@ -161,7 +162,7 @@ def slopes(
     parts = (gradient,) if isinstance(transform.argnums, int) else gradient
     random = np.random.default_rng(0)
     allowed, steps = 0.0, []
-    values = [map_tree(_wide, value) for value in arguments.values]
+    values = [converted(_wide, value) for value in arguments.values]
     shown = []
     for _ in range(directions):
         moves = [map_tree(lambda leaf: _direction(random, leaf), values[p]) for p in positions]
@@ -300,7 +301,7 @@ def _like(before: Any, moved: Any) -> Any:
 def verify(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Verification:
     """The program of a compiled callable against the function itself and finite differences."""
     version: Version = compiled._version_for(args, kwargs)
-    arguments = compiled._bind(*map_tree(_plain, (args, kwargs)))
+    arguments = compiled._bind(*converted(_plain, (args, kwargs)), whole=True)
     with given_back(sources_of(version.program.graph)):
         found = map_tree(_plain, version.result(arguments))
     return Verification(
@@ -326,7 +327,7 @@ def against_function(
     def call(values: Sequence[Any]) -> Any:
         """The function on Tensors."""
         with given_back(sources), compiled._executed():
-            return compiled._caller(arguments)([map_tree(boxed_leaf, x) for x in values])
+            return compiled._caller(arguments)([converted(boxed_leaf, x) for x in values])
 
     checks = list(_against_plain(compiled, sources, call, arguments, found, allowed))
     with given_back(sources):
@@ -354,7 +355,7 @@ def _against_plain(
     if transform.kind == "vmap" or transform.takes_vectors or compiled._is_over_derivatives:
         return  # there is no function of the user's that gives this
     what = "value against the plain function on NumPy arrays"
-    copies = [map_tree(_copied, value) for value in arguments.values]
+    copies = [converted(_copied, value) for value in arguments.values]
     try:
         with given_back(sources), np.errstate(all="ignore"):
             returned = compiled._caller(arguments)(copies)

@@ -107,6 +107,14 @@ class Transform:
         return self.differentiates and any(position >= given for position in self.positions)
 
     @property
+    def by_fields(self) -> tuple[int, ...] | None:
+        """Which arguments are differentiated by, field by field; None where any may be."""
+        if self.kind == "compile":
+            return ()
+        kinds = ("grad", "value_and_grad", "jacobian", "hessian")
+        return self.positions if self.kind in kinds else None
+
+    @property
     def takes_tangents(self) -> bool:
         """Whether arguments are followed by their tangents."""
         return self.kind in ("jvp", "hvp")

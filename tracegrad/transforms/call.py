@@ -84,8 +84,9 @@ from tracegrad.transforms.eager_calls import EagerCalls
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
+from tracegrad.values.dataclass_attributes import converted
 from tracegrad.values.dispatch import is_jax_tracer
-from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, with_keys_of_jax
+from tracegrad.values.pytree import flatten, with_keys_of_jax
 from tracegrad.world.code_origin import is_renewable
 
 
@@ -200,9 +201,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return self._inline(self._bind(args, kwargs))
         if self._is_recorded(args, kwargs):
             return self._call_on_tape(args, kwargs)
-        arguments = self._bind(args, kwargs)
-        more = any(map(has_more_than_fields, arguments.values, arguments.specs))
-        if self._stays_eager or more:  # what is besides the fields is no part of a key
+        arguments = self._bind(args, kwargs, whole=True)
+        if self._stays_eager or self._is_beside_fields(arguments):
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
@@ -365,7 +365,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         """Whether no program is to be made or run."""
         return bool(self._given_up) or not config.compile
 
-    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any], whole: bool = False) -> Arguments:
+        """The arguments of a call; `whole` dataclasses with more than their fields are objects."""
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults = defaults
@@ -377,8 +378,9 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
         name = getattr(self, "__qualname__", self.__name__)
         known = (self._static, unread, filled, self._shown, name)
-        whole = () if CHOSEN[self._backend].target == "jax" else self._ints.arguments
-        arguments = bind(self._signature, args, kwargs, *known, is_renewable, whole)
+        numbers = () if CHOSEN[self._backend].target == "jax" else self._ints.arguments
+        wanted = self._transform.by_fields if whole else None
+        arguments = bind(self._signature, args, kwargs, *known, is_renewable, numbers, wanted)
         if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
@@ -732,6 +734,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         self._quick = {}
         self._misses = self._traces = 0
         self._given_up = ""  # why it runs eagerly from here on
+        self._by_arguments = ""  # why some calls do
         self._untraced = False
         self._strikes = 0
         self._single, self._looping, self._unrolled = set(), set(), set()
@@ -772,8 +775,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         Such a call finds its entry then, if it `enters`. Raises `TraceError` where there is no
         program of what the function does; nothing of what calls use up is used up.
         """
-        args, kwargs = map_tree(array_leaf, (args, kwargs))
-        arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
+        args, kwargs = converted(array_leaf, (args, kwargs))
+        arguments, mode = self._bind(args, kwargs, whole=True), CHOSEN[self._backend]
         versions = self._versions.get((arguments.key, mode), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
 

@@ -34,7 +34,7 @@ from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tracing.restarts import Purpose, Unprogrammed
 from tracegrad.transforms.call import Calling, array_leaf
-from tracegrad.values.pytree import map_tree
+from tracegrad.values.dataclass_attributes import converted
 
 _GOES_ON = (
     "{name} catches an exception that NumPy raises for these arguments ({error}) and goes on, "
@@ -118,12 +118,12 @@ class Compiled(Calling):
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
             values and the cotangent of the result to the gradients).
         """
-        args, kwargs = map_tree(array_leaf, (args, kwargs))
+        args, kwargs = converted(array_leaf, (args, kwargs))
         version = self._asked_for(args, kwargs)
         if part != "all":
             text = self._part(version, part)
         elif args or kwargs or not self._needed:
-            text = version.source_for(self._bind(args, kwargs)).text
+            text = version.source_for(self._bind(args, kwargs, whole=True)).text
         else:
             text = version.program.source.text
         first, end, rest = formatted(text).partition("\n")
@@ -182,7 +182,8 @@ class Compiled(Calling):
         version = self._to_export(args, kwargs)
         objects: tuple[Any, ...] = () if instance is None else (instance,)
         if args or kwargs:
-            objects = self._bind(*map_tree(array_leaf, (args, kwargs))).objects
+            args, kwargs = converted(array_leaf, (args, kwargs))
+            objects = self._bind(args, kwargs, whole=True).objects
         if len(objects) < version.objects:
             raise ArgumentError(f"{self.__name__} reads objects among its arguments: pass these")
         with given_objects(objects[: version.objects]):
@@ -193,7 +194,8 @@ class Compiled(Calling):
         version = self._asked_for(args, kwargs)
         if self._needed and not args and not kwargs:
             return version
-        arguments = self._bind(*map_tree(array_leaf, (args, kwargs)))
+        args, kwargs = converted(array_leaf, (args, kwargs))
+        arguments = self._bind(args, kwargs, whole=True)
         if version.opaque or self._is_single(arguments):
             return version
         try:
@@ -270,8 +272,10 @@ class Compiled(Calling):
         The report has the function, the graph at each stage, the generated source and the picture
         side by side. Returns the path.
         """
-        file, plain = checked_path(path), map_tree(array_leaf, (args, kwargs))
-        return draw(file, self._version_for(args, kwargs), self._function, self._bind(*plain))
+        file = checked_path(path)
+        args, kwargs = converted(array_leaf, (args, kwargs))
+        arguments = self._bind(args, kwargs, whole=True)
+        return draw(file, self._version_for(args, kwargs), self._function, arguments)
 
     def explain(self) -> str:
         """A report: versions, their guards, why and how long compiled, what the backward keeps.
@@ -282,15 +286,18 @@ class Compiled(Calling):
         >>> print(slope.explain().splitlines()[0])
         <lambda>: 1 version, 0 hits, 1 miss, 1 trace
         """
-        return report(self.__name__, self.cache_info(), self._budget, self._every, self._given_up)
+        return self._report(self._every)
+
+    def _report(self, versions: Sequence[Version]) -> str:
+        reason = self._given_up or self._by_arguments
+        return report(self.__name__, self.cache_info(), self._budget, versions, reason)
 
     def __repr__(self) -> str:
         return called(self._transform.kind, self.__name__, self._traces, self._given_up)
 
     def _repr_html_(self) -> str:
         every = [version for versions in self._versions.values() for version in versions]
-        facts = report(self.__name__, self.cache_info(), self._budget, every, self._given_up)
-        return shown_in_notebook(repr(self), facts, every[-1] if every else None)
+        return shown_in_notebook(repr(self), self._report(every), every[-1] if every else None)
 
 
 class Bound(CallSlot):

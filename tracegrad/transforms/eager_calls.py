@@ -11,6 +11,7 @@ from tracegrad.arguments.signature import Arguments, is_jax
 from tracegrad.eager.derivatives import derivative_on_tensors, handed_out, on_tensors
 from tracegrad.eager.journal import journaled
 from tracegrad.eager.within_traces import left
+from tracegrad.errors import warn_caller
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
@@ -31,6 +32,7 @@ class EagerCalls:
     _transform: Transform
     _runs: Runs
     _budget: Budget
+    _by_arguments: str  # why some calls are answered so
     _untraced: bool  # it runs on the caller's own objects
     _bind: Callable[..., Arguments]
     _caller: Callable[[Arguments], Callable[[Sequence[Any]], Any]]
@@ -68,6 +70,17 @@ class EagerCalls:
                 return left(found, given) if self._transform.kind == "vmap" else found
             more = (create_graph, self.__name__)
             return left(derivative_on_tensors(call, arguments, self._transform, *more), given)
+
+    def _is_beside_fields(self, arguments: Arguments) -> bool:
+        """Whether an argument is more than its fields, which are all that a key holds of it."""
+        reason = arguments.beside_fields
+        if reason and not self._by_arguments:
+            self._by_arguments = reason
+            warn_caller(
+                f"{self.__name__}: {reason}. Calls with such arguments run eagerly: declare them "
+                "as fields, or make them properties"
+            )
+        return bool(reason)
 
     def _without_program(self, arguments: Arguments) -> Any:
         """A call that is answered eagerly, on account."""

@@ -36,8 +36,9 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
 from tracegrad.tracing.restarts import MetTracer, OneByOne, OnTape, Unprogrammed
 from tracegrad.transforms.sampled_runs import all_ways
+from tracegrad.values.dataclass_attributes import converted
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
-from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree, unflatten
+from tracegrad.values.pytree import flatten, unflatten
 from tracegrad.world.loops.loop_heads import Unclosed
 
 LOOKLESS = Ways(goes_both_ways=False)
@@ -70,18 +71,20 @@ def _called(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any], eagerly
         if calling._is_recorded(args, kwargs):
             return _on_tape(calling, args, kwargs)
         return _by_program(calling, args, kwargs)
-    plain_args, plain_kwargs = map_tree(jax.to_numpy, (args, kwargs))
+    plain_args, plain_kwargs = converted(jax.to_numpy, (args, kwargs))
     result = calling(*plain_args, **plain_kwargs)
     return _handed_back(calling, result, args, kwargs)
 
 
 def _by_program(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call by a program for JAX, or by the run that one was to be made of."""
-    arguments = jax.described(calling._bind(args, kwargs))
+    arguments = jax.described(calling._bind(args, kwargs, whole=True))
+    if calling._is_beside_fields(arguments):
+        return _op_by_op(calling, args, kwargs)
 
     @functools.cache
     def plain() -> Arguments:
-        bound: Arguments = calling._bind(*map_tree(jax.to_numpy, (args, kwargs)))
+        bound: Arguments = calling._bind(*converted(jax.to_numpy, (args, kwargs)), whole=True)
         return bound
 
     with given_objects(arguments.objects):
@@ -125,9 +128,9 @@ def _stored_as_arrays_of_jax(run: Run, home: Any) -> None:
 
 def _op_by_op(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call without a program, on the devices of its arrays."""
-    together = map_tree(jax.brought_home(flatten((args, kwargs))[0]), (args, kwargs))
+    together = converted(jax.brought_home(flatten((args, kwargs))[0]), (args, kwargs))
     with jax.automatic_axes(flatten(together)[0]) as given:
-        arguments = jax.described(calling._bind(*map_tree(given, together)))
+        arguments = jax.described(calling._bind(*converted(given, together)))
         result = calling._without_program(arguments)
     return _handed_back(calling, result, *together)
 
@@ -175,10 +178,8 @@ def _by_types(
     known = calling._versions.get((arguments.key, mode))
     if known or calling._budget.lacking or len(every) >= config.versions:
         return None
-    if any(map(has_more_than_fields, arguments.values, arguments.specs)):
-        return None
     try:
-        samples = calling._bind(*map_tree(_sample, (args, kwargs)))
+        samples = calling._bind(*converted(_sample, (args, kwargs)), whole=True)
     except ArgumentError:  # which is told with the argument's name
         return None
     if not calling._tracing.acquire(blocking=False):
@@ -233,9 +234,17 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         reason = "tracegrad traces a function that gives it JAX's tracers"
     if reason:
         raise ArgumentError(f"{reason}: {name} has no program that JAX tracers could be given to")
-    arguments = jax.described(calling._bind(args, kwargs))
+    arguments = jax.described(calling._bind(args, kwargs, whole=True))
+    if arguments.beside_fields or any(map(_holds_tracer, arguments.objects)):
+        reason = arguments.beside_fields or "an argument with attributes that are no fields"
+        raise ArgumentError(f"{name} is called with JAX tracers, and {reason}: declare them")
     with given_objects(arguments.objects):
         return _inside_jax(calling, arguments, args, kwargs)
+
+
+def _holds_tracer(x: Any) -> bool:
+    """Whether a dataclass that is known by its class has a tracer in a field."""
+    return any(map(is_jax_tracer, flatten(x)[0]))
 
 
 def _inside_jax(
@@ -246,7 +255,7 @@ def _inside_jax(
     fixed = _with_fixed_numbers(calling, arguments)
     version = _known(calling, arguments) or _known(calling, fixed)
     if version is None:
-        samples = calling._bind(*map_tree(jax.sample, (args, kwargs)))
+        samples = calling._bind(*converted(jax.sample, (args, kwargs)), whole=True)
         try:
             version = _made(calling, samples, arguments)
         except ArgumentError:

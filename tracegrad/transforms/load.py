@@ -89,7 +89,7 @@ class Exported:
         compiled, instance = _compiled(self._from or self._imported_function(), self._facts)
         whole = (*instance, *args)
         version = compiled._version_for(whole, kwargs)
-        arguments = compiled._bind(whole, kwargs)
+        arguments = compiled._bind(whole, kwargs, whole=True)
         sources = sources_of(version.program.graph)
         for name, source in zip(self._facts.get("generators", ()), sources, strict=False):
             getattr(self._module, name).bit_generator.state = source.state

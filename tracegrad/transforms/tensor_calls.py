@@ -44,7 +44,7 @@ from tracegrad.tracing.restarts import Purpose
 from tracegrad.transforms.direct_calls import Given
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
-from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
+from tracegrad.values.pytree import flatten, map_tree
 
 
 class TensorCalls(VersionLookup):
@@ -65,6 +65,7 @@ class TensorCalls(VersionLookup):
     _entered: Callable[..., Any]
     _passes: Callable[[], None]
     _is_single: Callable[..., bool]
+    _is_beside_fields: Callable[[Arguments], bool]
     _result: Callable[..., Any]
     __call__: Callable[..., Any]
 
@@ -119,7 +120,7 @@ class TensorCalls(VersionLookup):
             return False
         reading = [version for version in self._every if version.decisive]
         objects = any([version.objects for version in reading])
-        with given_objects(self._bind(args, kwargs).objects if objects else ()):
+        with given_objects(self._bind(args, kwargs, whole=True).objects if objects else ()):
             return self._has_recorded or any([version.records() for version in reading])
 
     def _call_on_tape(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -168,8 +169,7 @@ class TensorCalls(VersionLookup):
     ) -> Any:
         """The result of such a call, of so many arguments by position; MISS to run it eagerly."""
         mode = CHOSEN[self._backend]
-        more = any(map(has_more_than_fields, arguments.values, arguments.specs))
-        if more or self._is_single(arguments):
+        if self._is_beside_fields(arguments) or self._is_single(arguments):
             return MISS
         if may_read and self._reads_history(arguments, mode, inputs):
             return MISS
@@ -274,7 +274,7 @@ class TensorCalls(VersionLookup):
             if result is not MISS:
                 return result
         given, borrowed = self._bind(args, kwargs), Borrowed()
-        if any(map(has_more_than_fields, given.values, given.specs)):
+        if self._is_beside_fields(given):
             return self._inline(given)
         plain = borrowed.bare((args, kwargs), bare)
         arguments, inputs = self._given_tensors((args, kwargs), plain, tapes)

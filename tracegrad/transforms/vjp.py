@@ -70,7 +70,6 @@ from tracegrad.values.dispatch import FLOATING, is_jax_array, is_jax_tracer
 from tracegrad.values.pytree import (
     TreeSpec,
     flatten,
-    has_more_than_fields,
     leaf_paths,
     map_tree,
     unflatten,
@@ -262,7 +261,7 @@ def _by_program(
             quick.version.hits += 1
             return _done(returned, _recorded(quick.made), held, primals, has_aux, place)
     arguments, plain = place.bound(compiled, args)
-    if any(map(has_more_than_fields, arguments.values, arguments.specs)):
+    if compiled._is_beside_fields(arguments):
         return None
     defaults = [leaf.value for leaf in arguments.leaves[len(held) :] if leaf.traced]
     pairs = zip(arguments.leaves, held, strict=False)

@@ -30,12 +30,10 @@ __all__ = [
     "Item",
     "Path",
     "TreeSpec",
-    "besides_fields",
     "check_text",
     "children",
     "fixed_values",
     "flatten",
-    "has_more_than_fields",
     "has_text",
     "is_leaf",
     "is_of_key",
@@ -125,8 +123,10 @@ class TreeSpec:
 LEAF = TreeSpec()
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+def flatten(tree: Any, whole: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of ``tree`` from left to right (dicts in the order of their sorted keys).
+
+    Containers of which ``whole`` tells that are leaves.
 
     ```python
     >>> flatten((1, {"b": 2, "a": [3]}))
@@ -135,21 +135,21 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     ```
     """
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves, whole)
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
+def _flatten(tree: Any, leaves: list[Any], whole: Callable[[Any], bool] | None) -> TreeSpec:
     kind: Any = type(tree)
     node = _node(kind)
     if node is _ASKED:
         node = _told(tree)
-    if node is None:
+    if node is None or (whole is not None and whole(tree)):
         leaves.append(tree)
         return LEAF
     steps, children, aux = node.split(tree)
     order = tuple(tree) if kind is dict else None
     kind = Key if node is _NODES[Key] else kind
-    return TreeSpec(kind, steps, tuple([_flatten(c, leaves) for c in children]), aux, order)
+    return TreeSpec(kind, steps, tuple([_flatten(c, leaves, whole) for c in children]), aux, order)
 
 
 def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
@@ -293,35 +293,6 @@ def children(tree: Any) -> list[Any]:
     """
     node = _node_of(tree)
     return [] if node is None else list(node.split(tree)[1])
-
-
-def besides_fields(tree: Any) -> dict[str, Any]:
-    """Return the attributes of a dataclass instance that are no fields; of anything else none.
-
-    ```python
-    >>> @dataclass
-    ... class Point:
-    ...     x: float
-    >>> point = Point(1.0)
-    >>> point.cache = 2.0
-    >>> besides_fields(point)
-    {'cache': 2.0}
-
-    ```
-    """
-    if not dataclasses.is_dataclass(tree) or isinstance(tree, type):
-        return {}
-    names = {field.name for field in dataclasses.fields(tree)}
-    return {k: v for k, v in getattr(tree, "__dict__", {}).items() if k not in names}
-
-
-def has_more_than_fields(tree: Any, spec: TreeSpec) -> bool:
-    """Say whether a dataclass instance within ``tree`` has attributes that are no fields."""
-    if not spec.children:
-        return bool(spec.type and besides_fields(tree))
-    if besides_fields(tree):
-        return True
-    return any(map(has_more_than_fields, children(tree), spec.children))
 
 
 def is_leaf(value: Any) -> bool:
