@@ -188,3 +188,26 @@ def test_a_change_that_python_refuses_is_none(decorate, body):
     calls += [(start, 1.0, 1), ("o.l.append(5.0)", 1.0, 1)]
     body = f"{body}\n    o.n = sorted(o.s)"
     assert _left(body, calls, decorate) == _left(body, calls, lambda f: f)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "o.d['s'] = 3; o.d['x'] = x * 2",
+        "o.d['x'] = x * 2; o.d['s'] = 3",
+        "o.d['x'] = x * 2",
+    ],
+)
+def test_new_arrays_of_functions_that_ask_which_arrays_are_one(body):
+    body = f"x = x * (2.0 if o.a is o.b else 1.0)\n    {body}"
+    start = "o.a = np.ones(2); o.b = np.zeros(2)"
+    calls = [(start, 1.0, 0), *[("pass", 1.0, 0)] * 3, ("o.b = o.a", 1.0, 0), ("o.d = {}", 1.0, 0)]
+    made: list[Any] = []
+
+    def compiled(f: Callable[..., Any]) -> Any:
+        made.append(tg.compile(f))
+        return made[0]
+
+    assert _left(body, calls[:4], compiled) == _left(body, calls[:4], lambda f: f)
+    assert made[0].cache_info().versions == 1
+    assert _left(body, calls, tg.compile) == _left(body, calls, lambda f: f)

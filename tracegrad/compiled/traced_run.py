@@ -54,6 +54,7 @@ from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
 from tracegrad.world.effects import Output
+from tracegrad.world.guards import is_array
 from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
 from tracegrad.world.joins import Taught as TaughtOfLooks
@@ -453,7 +454,7 @@ def _not_storable(stores: Sequence[Store], world: World, trace: Trace, given: Se
         held = store.guard.value
         captured = id(held) in trace.captured and world.source_of(held) is None
         # A program would go on reading what was there, or be left at the next call.
-        again = captured or world.identities
+        again = captured or (world.identities and is_array(held))
         if again or id(getattr(held, "_array", held)) in watched:
             found = found or store.text
     return found
