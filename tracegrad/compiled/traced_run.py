@@ -54,6 +54,7 @@ from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
 from tracegrad.world.effects import Output
+from tracegrad.world.functions import FunctionPlace
 from tracegrad.world.guards import is_array
 from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
@@ -193,6 +194,7 @@ def run_traced(
     as_caller: bool = False,
     purpose: Purpose = Purpose.ANSWER,
     check: Callable[[Any], None] = lambda returned: None,
+    place: FunctionPlace | None = None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -205,11 +207,14 @@ def run_traced(
     other. With `samples` the arguments' values stand for others, so that nothing may depend on
     them; `choices` may take the outcome of each look. `taught` is what other runs have taught, and
     gets what this one does. With `joins` arms of looks may meet. Operations are recorded, with
-    `as_caller` where the caller's are.
+    `as_caller` where the caller's are. At a `place` later calls have others in its stead.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
-    world = World([(getattr(function, "__name__", "self"), function), *_objects(arguments)])
+    name = getattr(function, "__name__", "self")
+    world = World([*([(name, function)] if place is None else []), *_objects(arguments)])
+    if place is not None:
+        world.enter_function(place, name)
     objects = [leaf for leaf in arguments.leaves if leaf.kind[0] == "object"]
     for number, leaf in enumerate(objects):
         world.enter_object(number, leaf.value, arguments.text_of(leaf))
@@ -234,7 +239,7 @@ def run_traced(
     world.purpose = purpose
     trace.choices = choices and choices.begin(world, trace)
     world.tapes = tapes
-    if not arguments.axes:  # else the function reads its defaults itself
+    if not (arguments.axes or place):  # else the function reads its defaults itself
         world.arguments = frozenset(map(id, arguments.values))
     tensors = _tensors(trace, arguments, wanted, given)
     enabled = bool(wanted) or not as_caller or STATE.grad_enabled

@@ -83,6 +83,7 @@ from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_changes, prepared_stores
+from tracegrad.world.functions import FunctionPlace
 from tracegrad.world.guard_function import StateCheck
 from tracegrad.world.guards import PACKED
 from tracegrad.world.joined_numbers import shown_numbers
@@ -453,12 +454,14 @@ def traced_run(
     ways: Ways | None = None,
     taught: Taught | None = None,
     purpose: Purpose = Purpose.ANSWER,
+    place: FunctionPlace | None = None,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     On samples `ways` are those that runs have taken, and the one that this run takes.
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again,
-    as it is where it teaches something, which `taught` gets.
+    as it is where it teaches something, which `taught` gets. At a `place` later calls have others
+    in the stead of the function.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -476,6 +479,7 @@ def traced_run(
         joins=transform.kind != "vmap" and ways is None,  # whose examples take different ways
         purpose=purpose,
         check=partial(check_returned, transform=transform, name=name),
+        place=place,
     )
     taped, as_caller, told = False, False, None
     while True:

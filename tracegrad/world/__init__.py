@@ -5,7 +5,7 @@ with how the user calls it.
 
 - Guards: `guards.py` is one fact about a place, `guard_function.py` makes one function of all of
   them, `names_in_check.py` tells what it reads by names. `code_origin.py` tells whose an object is,
-  and which others may take its place.
+  and which others may take its place, `functions.py` what is read of functions.
 - The gate: `native_gate.py` has the rules of operators and builtins, `native_calls.py` those of
   calls, `container_changes.py` those of methods that change, `native_reads.py` what C code may read
   of a container, `container_copies.py` what it gives back of it, `lru_caches.py` helpers under

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from operator import is_, length_hint
-from types import CellType, GetSetDescriptorType, MemberDescriptorType, MethodType
+from types import CellType, CodeType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 from weakref import ref
 
@@ -250,10 +250,11 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "holder": lambda holder, name: holder,
     "holder(*name)": lambda holder, name: holder(*name),
     "holder.objects[name]": lambda holder, name: holder.objects[name],
+    "holder.__closure__[name]": lambda holder, name: holder.__closure__[name],
 }
 GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, TYPED = [*READS][:10]
 FEW = 6  # names that are looked for one by one
-PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED, GIVEN = [*READS][10:]
+PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED, GIVEN, CLOSURE = [*READS][10:]
 _TOLD_BY_TYPE = frozenset({str, int, bool, bytes, type(None)})  # equal ones are the same
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF, TYPED})
 
@@ -367,6 +368,8 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, np.generic) and type(a).__module__ == "numpy" and a.dtype.kind != "O":
         return a.tobytes() == b.tobytes() and a.dtype == b.dtype
+    if type(a) is CodeType:  # equal code is that of one text, evaluated again
+        return bool(a == b)
     if isinstance(a, MethodType):
         return a.__self__ is b.__self__ and a.__func__ is b.__func__
     return False

@@ -26,18 +26,23 @@ def enter_held(world: Any, callee: Any) -> None:
         callee = callee if world.is_outside(callee) else callee.__self__
     if not world.is_outside(callee):
         return
-    todo, seen = [callee], set()
+    todo, seen = [(callee, world.is_by_path(callee))], set()
     while todo:
-        x = todo.pop()
+        x, by_path = todo.pop()
         if id(x) in seen or isinstance(x, type):
             continue
         seen.add(id(x))
-        if type(x) in _NESTED:
-            todo += x.values() if type(x) is dict else x
+        held = world.inside(x) if by_path else None
+        if held is not None:
+            todo += [(inner, world.is_by_path(inner)) for inner in held]
+        elif type(x) in _NESTED:
+            todo += [(inner, False) for inner in (x.values() if type(x) is dict else x)]
+        elif by_path:  # its parts are read when it is called
+            continue
         elif _is_users(x):
             world.enter(x, name_of_callable(x))
         elif callable(x):
-            todo += _inside(x)
+            todo += [(inner, False) for inner in _inside(x)]
 
 
 def _is_users(x: Any) -> bool:

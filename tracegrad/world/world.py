@@ -12,10 +12,9 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from math import isfinite
 from os.path import basename
 from types import (
@@ -39,11 +38,9 @@ from tracegrad.values.dispatch import SEQUENCES
 from tracegrad.values.prng_keys import Key
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import written_by
-from tracegrad.world.callable_names import text_of_key
 from tracegrad.world.changed_containers import Changed
 from tracegrad.world.class_attributes import Classes
 from tracegrad.world.code_origin import (
-    is_interpreted,
     is_mutable,
     is_of_library,
     is_renewable,
@@ -53,6 +50,7 @@ from tracegrad.world.code_origin import (
 from tracegrad.world.container_copies import Copies
 from tracegrad.world.dict_keys import Keys
 from tracegrad.world.equal_keys import EqualKeys
+from tracegrad.world.functions import Functions, is_made_anew
 from tracegrad.world.guard_function import StateCheck, agrees, check, without
 from tracegrad.world.guards import (
     ATTRIBUTE,
@@ -92,7 +90,7 @@ from tracegrad.world.variables import Variables
 HANDFUL = 4
 
 
-class World(Variables, Sequences, Classes, Keys, Reads):
+class World(Functions, Variables, Sequences, Classes, Keys, Reads):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -308,9 +306,15 @@ class World(Variables, Sequences, Classes, Keys, Reads):
             (guard.of is not None or guard.read == GIVEN or guard.place in self.renewed)
             and id(guard.value) not in self._sources
             and id(guard.value) not in self._orders
-            and is_renewable(guard.kind)
+            and self._holds_all(guard)
             and guard.value is not NO_ITEMS
         )
+
+    def _holds_all(self, guard: Guard) -> bool:
+        """Whether all that an object is can be read of it again."""
+        if is_renewable(guard.kind):
+            return True
+        return self.anew and guard.of is not None and is_made_anew(guard.value)
 
     def packed(self, x: Any, given: Callable[[Tensor], Tensor]) -> Any:
         """An operand that an array is made of: numbers from outside are one array input.
@@ -521,72 +525,6 @@ class World(Variables, Sequences, Classes, Keys, Reads):
         self.owns(x, scope)
         return scope
 
-    # -- functions --------------------------------------------------------------------------------
-
-    def parts_of(self, function: FunctionType) -> tuple[Any, ...]:
-        code, *defaults, closure, scope = super().parts_of(function)
-        self.has_handlers = self.has_handlers or bool(code.co_exceptiontable)
-        if id(function) not in self._sources:
-            return code, *defaults, closure, scope
-        if is_trusted(function.__globals__):  # a wrapper: what it wraps is in its cells
-            self._enter_cells(function)
-        else:
-            text = self.text_of(function)
-            names = function.__globals__
-            self._sources.setdefault(id(names), (names, "globals()"))
-            self.guard(ATTRIBUTE, function, "__code__", function.__code__, f"the code of {text}")
-            for i, name in enumerate(("__defaults__", "__kwdefaults__")):
-                value = defaults[i]
-                if value is not None:
-                    self.guard(ATTRIBUTE, function, name, value, f"the defaults of {text}")
-                    self.enter(value, f"the defaults of {text}")
-                    defaults[i] = self._enter_defaults(value)
-            self._enter_cells(function)
-        return code, *defaults, closure, scope
-
-    def _enter_defaults(self, values: Any) -> Any:
-        """The defaults of a function's parameters; of arguments of the run, that they are those.
-
-        Arrays are given as what stands for them, so that they can be written to.
-        """
-        items = list(values.items() if type(values) is dict else enumerate(values))
-        of_call = self.machine.frame is None and any(id(x) in self.arguments for _, x in items)
-        if not of_call:
-            self.contents_of(values)
-        found = []
-        for key, x in items:
-            text = f"{self.text_of(values)}[{text_of_key(key)}]"
-            if of_call and id(x) in self.arguments:
-                self.guard(ITEM, values, key, x, text)
-            elif of_call:
-                self.contents_of(self.read(ITEM, values, key, x, text))
-            elif type(x) is np.ndarray:
-                x = self.read(ITEM, values, key, x, text)
-            found.append((key, x))
-        return dict(found) if type(values) is dict else tuple([x for _, x in found])
-
-    def _enter_cells(self, function: FunctionType) -> None:
-        names = function.__code__.co_freevars
-        for name, cell in zip(names, function.__closure__ or (), strict=True):
-            self._sources.setdefault(id(cell), (cell, name))
-
-    def part(self, owner: Any, name: str, value: Any) -> Any:
-        value = self.copies.given(value)
-        if id(owner) not in self._sources:
-            return value
-        text = f"{self.text_of(owner)}.{name}"
-        if name == "__self__":  # `model.loss` is of `model`, a function alone of what it calls self
-            text = self.text_of(owner).rpartition(".")[0] or "self"
-        if type(owner) in (partial, defaultdict):  # which may be given another one
-            self.guard(ATTRIBUTE, owner, name, value, text)
-        entered = self.enter(value, text)
-        return self.contents_of(entered) if type(value) in (dict, tuple) else entered
-
-    def interprets(self, function: FunctionType) -> bool:
-        code = function.__code__
-        own = code is not native_tables.DISPATCH and code is not native_tables.PATTERNS
-        return own and is_interpreted(function.__globals__)
-
     # -- the gate ---------------------------------------------------------------------------------
 
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
@@ -595,6 +533,7 @@ class World(Variables, Sequences, Classes, Keys, Reads):
             if type(taken) is not tuple:
                 return taken
             operands = taken
+        self.shows_parts(operation, (*operands, *keywords.values()))
         if makes_arrays(operation, operands):
             given, before = array_given_to(operation, operands, keywords), operands
             operands = tuple([self.packed(x, given) for x in operands])
