@@ -28,12 +28,21 @@ class Budget:
         self.spent = 0.0  # on tracing and compiling, beside what eager calls would have cost
         self.eager = 0.0  # by calls without a program
         self.told = False  # that a call took long
+        self.owed = 0.0  # that calls must have cost before: so much others spent in vain
+        self.used = False  # a program has answered several calls
         self._lock = threading.Lock()  # one thread compiles at a time, but many run eagerly
 
     @property
     def lacking(self) -> float:
         """Seconds that calls without a program must still cost before more is compiled."""
+        if self.owed > self.eager:
+            return self.owed - self.eager
         return max(0.0, self.spent - self.eager - GRACE)
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether calls were made, and hardly any by a program."""
+        return not self.used and self.spent + self.eager > 0.0
 
     def tells(self, took: float) -> bool:
         """Whether it is to be said that compiling a call took so long: the first time."""

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import Signature
 from typing import Any
 
@@ -182,6 +183,19 @@ class Transform:
             "jacobian_products": f"products of vectors with the Jacobian in {names} of {of}",
             "hessian_products": f"products of vectors with the Hessian in {names} of {of}",
         }[self.kind]
+
+
+def known_transform(*of: Any, **settings: Any) -> Transform:
+    """One object for equal transforms, where what they are made of has a hash."""
+    try:
+        return _known_transform(*of, **settings)
+    except TypeError:
+        return Transform(*of, **settings)
+
+
+@lru_cache(maxsize=512, typed=True)
+def _known_transform(*of: Any, **settings: Any) -> Transform:
+    return Transform(*of, **settings)
 
 
 @dataclass(frozen=True)

@@ -88,12 +88,14 @@ from tracegrad.values.dataclass_attributes import converted
 from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, with_keys_of_jax
 from tracegrad.world.code_origin import is_renewable
+from tracegrad.world.functions import FunctionPlace
 
 
 class TooDeep(TraceError):
     """A program nests deeper than the compiler, which is recursive, or than Python can go."""
 
 
+_SETS_OF_NAMES: dict[frozenset[str], frozenset[str]] = {}  # one object for equal ones
 UNUSED = 2  # versions in a row that their own first calls made useless
 
 
@@ -110,6 +112,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
     _untraced: bool  # it runs on the caller's own objects, without a program
     _calls_before = 0  # in other hands (`made_again.py`)
     _looked_at = False  # somebody asked what it has done
+    _stead: FunctionPlace | None = None  # where other functions of this code come to stand
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         self._transform = transform
         self._backend = backend
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
-        self._static = frozenset(names)
+        self._static = _SETS_OF_NAMES.setdefault(frozenset(names), frozenset(names))
         self._defaults = defaults_of(function)
         self._read_signature()
         self._shown = shown_signature(function)
@@ -375,7 +378,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         unread = self._transform.unread(self._function)
         maps = self._transform.kind == "vmap"
         # Inside a trace the function reads its defaults, which are then known to be from outside.
-        filled = not maps and (STATE.trace is None or self._transform.is_beyond(len(args)))
+        reads = STATE.trace is not None or self._stead is not None
+        filled = not maps and (not reads or self._transform.is_beyond(len(args)))
         name = getattr(self, "__qualname__", self.__name__)
         known = (self._static, unread, filled, self._shown, name)
         numbers = () if CHOSEN[self._backend].target == "jax" else self._ints.arguments
@@ -569,15 +573,9 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
-                *(
-                    self._runs,
-                    histories,
-                    frozenset(self._ints.places),
-                    self._renewed,
-                    self._single,
-                    ways,
-                ),
-                *(self._taught.setdefault((arguments.key, mode), Taught()), purpose),
+                *(self._runs, histories, frozenset(self._ints.places), self._renewed),
+                *(self._single, ways, self._taught.setdefault((arguments.key, mode), Taught())),
+                *(purpose, self._stead),
             )
 
     def _version(

@@ -10,14 +10,15 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
+from operator import is_
 from pathlib import Path
 from types import MethodType
 from typing import Any
 
 from codegen.emit.formatting import formatted
 from codegen.ir import Graph
-from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.signature import Arguments, defaults_of, name_of
 from tracegrad.compiled.direct_entry import CallSlot
 from tracegrad.compiled.forward_backward import backward_part, forward_part
 from tracegrad.compiled.guarded_entry import MISS
@@ -63,6 +64,31 @@ class Compiled(Calling):
                 if result is not MISS:
                     return result
         return super()._call(args, kwargs)
+
+    def _hand_to(self, function: Any) -> None:
+        """Makes it the callable of this function: nobody holds it (`made_again.py`).
+
+        With None it keeps nothing of its function alive; nor does what cannot be of use any more.
+        """
+        if function is None:
+            self.__wrapped__ = None
+        else:
+            functools.update_wrapper(self, function, updated=())
+            self.__name__ = name_of(function)
+        if self._stead is None or function is self._function:
+            return
+        self._function = self._stead.function = function
+        vars(self).pop("_one", None)
+        defaults = () if function is None else defaults_of(function)
+        if len(defaults) == len(self._defaults) and all(map(is_, defaults, self._defaults)):
+            return
+        self._defaults = defaults
+        if function is not None:
+            self._read_signature()
+            return
+        self._signature = self.__signature__ = Signature()
+        if self._given_up:
+            self._versions = {}
 
     def _order(self, count: int, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names that stand by position behind so many arguments, and then those that cannot.

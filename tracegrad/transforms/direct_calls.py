@@ -30,6 +30,7 @@ from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.runtime.thread_state import DIRECT, STATE
+from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
 
 
@@ -53,6 +54,7 @@ class DirectCalls(CallSlot):
     _signature: Signature
     _lock: threading.Lock
     _placed: dict[Any, Any]
+    _budget: Budget
     # Of calls that give arguments by name alone, those names are in the key.
     _entries: dict[Any, tuple[tuple[Any, Version], ...]]
     _directs: tuple[DirectEntry, ...]
@@ -178,6 +180,7 @@ class DirectCalls(CallSlot):
     def _write_directly(self, run: Any, version: Version) -> None:
         """Writes the function of a version for calls such as this one."""
         with self._lock:
+            self._budget.used = True
             settings = DIRECT.now  # read before the mode, which changes first
             if settings is None or CHOSEN[self._backend] is not version.mode:
                 return

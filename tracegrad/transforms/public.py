@@ -7,8 +7,7 @@ from operator import index
 from typing import Any
 
 from tracegrad.errors import ArgumentError
-from tracegrad.tracing.outputs import Placement, Transform
-from tracegrad.transforms.compiled_callable import Compiled
+from tracegrad.tracing.outputs import Placement, known_transform
 from tracegrad.transforms.made_again import made
 from tracegrad.transforms.sparse_derivatives import Sparse
 from tracegrad.transforms.vector_products import hvp, jvp, known, linearize
@@ -63,7 +62,7 @@ def _decorator(
         raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
     known(backend)
     numbers = _positions(argnums)
-    transform = Transform(kind, numbers, has_aux, mode=mode, placement=placement)
+    transform = known_transform(kind, numbers, has_aux, mode=mode, placement=placement)
     if f is None:
         return lambda function: made(function, transform, backend, static_argnames)
     return made(f, transform, backend, static_argnames)
@@ -458,7 +457,8 @@ def vmap(
     """
     known(backend)
     placement = _placement(donate_argnums, out_shardings)
-    transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes, placement=placement)
+    axes = {"in_axes": in_axes, "out_axes": out_axes}
+    transform = known_transform("vmap", (), placement=placement, **axes)
     if f is None:
-        return lambda function: Compiled(function, transform, backend, static_argnames)
-    return Compiled(f, transform, backend, static_argnames)
+        return lambda function: made(function, transform, backend, static_argnames)
+    return made(f, transform, backend, static_argnames)

@@ -321,6 +321,7 @@ class TensorCalls(VersionLookup):
                 return MISS
             if result is not MISS:
                 quick.version.hits += 1
+                self._budget.used = True
                 return arrays_for_arrays(result) if quick.of_arrays else result
             self._passes()
         return MISS

@@ -10,11 +10,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dis import get_instructions
-from functools import cache, lru_cache
+from functools import cache
 from inspect import Parameter
 from operator import is_
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
 from tracegrad.transforms.compiled_callable import Compiled
+from tracegrad.transforms.made_again import made, made_so, writes_cells
 from tracegrad.user_code.closures import reads_history
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten, leaf_paths, map_tree, path_text
@@ -37,7 +37,7 @@ MOST = 128
 
 _PLAIN = frozenset({np.ndarray, np.float64, float})
 
-_KEPT: OrderedDict[Any, Compiled] = OrderedDict()
+_KEPT: OrderedDict[Any, Compiled | None] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -45,9 +45,10 @@ def kept(f: Callable[..., Any], transform: Transform, backend: str | None) -> Co
     """The callable that a transform makes of a function: that of the last call, if there was one.
 
     A lambda that is written in a loop is another function in each turn. Where it reads the very
-    same objects it is taken for the one before.
+    same objects it is taken for the one before; else as `made` has it.
     """
-    return _kept(f, transform, backend)[0]
+    found = _kept(f, transform, backend, False)
+    return made(f, transform, known(backend)) if found is None else found
 
 
 def kept_if_alike(
@@ -57,24 +58,28 @@ def kept_if_alike(
 
     If it comes again it is kept: what is another function at every call is not worth a program.
     """
-    found, others = _kept(f, transform, backend)
-    return None if others else found
+    return _kept(f, transform, backend, True)
 
 
 def _kept(
-    f: Callable[..., Any], transform: Transform, backend: str | None
-) -> tuple[Compiled, bool]:
-    """The callable, and whether it takes the place of one for another function of the same code."""
+    f: Callable[..., Any], transform: Transform, backend: str | None, replaces: bool
+) -> Compiled | None:
+    """The callable; None where one of the same code was called with others around it.
+
+    With `replaces` that of `f` is kept from then on; else none is, any more.
+    """
     key = (_identity(f), id(transform), backend)
     with _LOCK:
         found = _KEPT.get(key)
-        others = found is not None and not _alike(found._function, f)
-        if found is None or others:
+        if key not in _KEPT:
             found = _KEPT[key] = Compiled(f, transform, known(backend))
             while len(_KEPT) > MOST:
                 _KEPT.popitem(last=False)
+        elif found is None or not _alike(found._function, f):
+            _KEPT[key] = Compiled(f, transform, known(backend)) if replaces else None
+            found = None
         _KEPT.move_to_end(key)
-    return found, others
+    return found
 
 
 def _identity(f: Any) -> Any:
@@ -105,11 +110,6 @@ def _alike(one: Any, other: Any) -> bool:
     return len(read) == len(others) and all(map(is_, read, others))
 
 
-def made_so(f: Compiled) -> tuple[Any, ...]:
-    """How a callable was made of its function."""
-    return f._transform, f._backend, f._static
-
-
 def _read_by(f: FunctionType) -> list[Any]:
     """What a function has besides its arguments; of a short tuple its items."""
     found: list[Any] = [f.__globals__]
@@ -130,15 +130,6 @@ def _held_by(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # it is empty, and like no other
         return object()
-
-
-@lru_cache(maxsize=1024)
-def writes_cells(code: CodeType) -> bool:
-    """Whether a function binds variables of the one around it."""
-    return any(
-        i.opname in ("STORE_DEREF", "DELETE_DEREF", "MAKE_CELL") and i.argval in code.co_freevars
-        for i in get_instructions(code)
-    )
 
 
 def _several(what: str, given: Any) -> tuple[Any, ...]:
@@ -263,7 +254,7 @@ def jvp(
     (array([0.        , 0.84147098]), array([1., 0.]))
     """
     if primals is None and tangents is None:
-        return Compiled(f, transform_of("jvp", _required(f), bool(has_aux)), known(backend))
+        return made(f, transform_of("jvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "jvp")
     return kept(f, transform_of("jvp", len(at), bool(has_aux)), backend)(*at, *dots)
 
@@ -329,7 +320,7 @@ def hvp(
     array([ 6., 12.])
     """
     if primals is None and tangents is None:
-        return Compiled(f, transform_of("hvp", _required(f), bool(has_aux)), known(backend))
+        return made(f, transform_of("hvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "hvp")
     return kept(f, transform_of("hvp", len(at), bool(has_aux)), backend)(*at, *dots)
 

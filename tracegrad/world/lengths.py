@@ -312,7 +312,7 @@ class Lengths:
 
     def _dim_of(self, value: Value) -> Dim | None:
         """A number of the program as a length, where inputs alone tell it."""
-        sizes, builder = self.trace.sizes, self.trace.builder
+        builder = self.trace.builder
         constant, made = builder.constant_of(value), builder.producer.get(value)
         if constant is not None:
             return constant.value if type(constant.value) is int else None
