@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from enum import Enum
 from typing import Any, TypeAlias
 
+from tracegrad.errors import TraceError
 from tracegrad.runtime.thread_state import STATE
 
 
@@ -127,3 +128,7 @@ class OneByOne(BaseException):
         self.reason = reason
         if STATE.trace is not None:
             STATE.trace.one_by_one = self
+
+
+class TooDeep(TraceError):
+    """A program nests deeper than the compiler, which is recursive, or than Python can go."""

@@ -450,9 +450,7 @@ class Trace:
         if self.operands is not None:
             self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
-            values = tuple(
-                self.builder.call(stop_gradient, (value,), origin)[0] for value in values
-            )
+            values = tuple([self.builder.call(stop_gradient, (v,), origin)[0] for v in values])
         arrays = raising_ops.samples(self, op, operands)
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:

@@ -74,6 +74,7 @@ from tracegrad.tracing.restarts import (
     OneByOne,
     OnTape,
     Purpose,
+    TooDeep,
     Unprogrammed,
     Unreplayed,
 )
@@ -89,11 +90,6 @@ from tracegrad.values.dispatch import is_jax_tracer
 from tracegrad.values.pytree import flatten, with_keys_of_jax
 from tracegrad.world.code_origin import is_renewable
 from tracegrad.world.functions import FunctionPlace
-
-
-class TooDeep(TraceError):
-    """A program nests deeper than the compiler, which is recursive, or than Python can go."""
-
 
 _SETS_OF_NAMES: dict[frozenset[str], frozenset[str]] = {}  # one object for equal ones
 UNUSED = 2  # versions in a row that their own first calls made useless
