@@ -73,6 +73,11 @@ class Alike:
         self.let_go = 0  # how many were, one after the other, without being looked at
         self.told = False
 
+    def lost(self, text: Any) -> bool:
+        """Whether the last one, of such a function, is no more."""
+        last = self.known[-1] if self.known else None
+        return last is not None and last.text == text and last.reference() is None
+
     def enter(self, new: Compiled, text: Any) -> None:
         """One more is known; it compiles late where the last ones did in vain."""
         known = [one for one in self.known if one.reference() is not None]
@@ -118,6 +123,9 @@ def made(
         _KNOWN.move_to_end(key)
         found, same = _let_go(alike, f, text)
         again = found is not None and _comes_again(alike, found)
+        lost = found is None and text is not None and alike.lost(text)
+        alike.let_go += lost
+        anew = lost or (found is not None and not same)
         if found is not None and again and (same or found._stead is not None):
             found._hand_to(f)
             if id(found) in _LASTING:
@@ -126,7 +134,7 @@ def made(
             return found
     new = Compiled(f, transform, backend, static)
     with _LOCK:
-        if found is not None and not same:
+        if anew:
             new._stead = FunctionPlace(f)
         alike.enter(new, text if _reads_defaults(new) else None)
         while len(_KNOWN) > MOST:
