@@ -187,12 +187,14 @@ def same_place(a: Sequence[Step], b: Sequence[Step]) -> bool:
 
 
 def same_operands(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Whether operands are known to be the same values of one trace."""
+    """Whether operands are known to be the same values of one trace, or, on the tape, equal."""
     return len(a) == len(b) and all(map(_is_one_value, a, b))
 
 
 def _is_one_value(a: Any, b: Any) -> bool:
     one, other = getattr(a, "_traced", None), getattr(b, "_traced", None)
+    if one is None and other is None:
+        return np.array_equal(getattr(a, "_array", a), getattr(b, "_array", b))
     return one is not None and other is not None and one[0] is other[0] and one[1] is other[1]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Trait
+from codegen.ir import Trait, Value
 from codegen.sizes import Dim
 from codegen.spelling import Subscript
 from tracegrad import random
@@ -285,12 +285,17 @@ WRITING = (SET, add_at, subtract_at)
 
 
 ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
-PARTS = (getitem_basic, element)
 
 
-def _is_part(step: Step) -> bool:
-    """Whether a view is one of fixed places, or of a slice between numbers that a loop counts."""
-    return step.op in PARTS or (step.op is gather and bool(step.attributes["index"].windows))
+def _is_part(op: Any, others: Sequence[Any]) -> bool:
+    """Whether an op takes a part out of an array that numbers and slices name, each place once.
+
+    The order in which cotangents are added up is one, whoever has the numbers: the user, a loop
+    that counts, an array.
+    """
+    if op is gather:
+        return all([ndim_of(x) == 0 and dtype_of(x) != "bool" for x in others])
+    return op is getitem_basic or op is element
 
 
 def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
@@ -299,7 +304,7 @@ def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
     False where the Tensor is no such view.
     """
     base, path = place_of(part)
-    if len(path) != 1 or not _is_part(path[0]) or not _is_alike(part, other):
+    if len(path) != 1 or not _is_part(*path[0][:2]) or not _is_alike(part, other):
         return False
     shape = np.shape(getattr(other, "_array", other))
     if np.broadcast_shapes(shape, np.shape(part._array)) != np.shape(part._array):
@@ -328,7 +333,7 @@ def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
         return False
     arrays, at = normalize(tensor, key)
     last = view.path[-1]
-    if not _is_part(last) or last.attributes["index"] != at["index"]:
+    if not _is_part(last.op, last.others) or last.attributes["index"] != at["index"]:
         return False
     return same_operands(last.others, arrays) and same_place(view.path[:-1], path)
 
@@ -339,13 +344,16 @@ class _Added:
     Then it is one op, ``v`` added to ``y`` at ``i``.
     """
 
-    __slots__ = ("index", "op", "other", "result", "whole")
+    __slots__ = ("index", "numbers", "op", "other", "result", "whole")
 
-    def __init__(self, op: Any, other: Any, whole: Any, index: Any, result: Any) -> None:
+    def __init__(
+        self, op: Any, other: Any, whole: Any, index: Any, numbers: Sequence[Any], result: Any
+    ) -> None:
         self.op = op
         self.other = other
         self.whole = whole
         self.index = index
+        self.numbers = numbers  # in the slots of the index: values of a graph, or numbers
         self.result = result
 
     def onto(self, tensor: Tensor, key: Any) -> Callable[[], Tensor] | None:
@@ -353,9 +361,19 @@ class _Added:
         if _made_by(tensor) is not self.whole:
             return None
         arrays, at = normalize(tensor, key)
-        if arrays or at["index"] != self.index or not _is_alike(tensor, self.other):
+        if at["index"] != self.index or not _is_alike(tensor, self.other):
             return None
-        return partial(self.op, tensor, self.other, **at)
+        if len(arrays) != len(self.numbers) or not all(map(_is_number, arrays, self.numbers)):
+            return None
+        return partial(self.op, tensor, self.other, *arrays, **at)
+
+
+def _is_number(x: Any, number: Any) -> bool:
+    """Whether what stands in an index is a number, by the name that it has in a graph."""
+    traced = getattr(x, "_traced", None)
+    if type(number) is Value:
+        return traced is not None and traced[1] is number
+    return traced is None and bool(getattr(x, "_array", x) == number)
 
 
 class _Last(threading.local):
@@ -379,10 +397,12 @@ def _note_added(part: Tensor, function: Any, other: Any, result: Any) -> None:
         return
     if part._is_traced:
         made = STATE.trace.builder.producer.get(made)
-        if made is not None and getattr(made, "op", None) in PARTS:
-            _LAST.added = _Added(op, other, made.operands[0], made.attribute("index"), result)
-    elif made.op in PARTS and type(made.parents[0]) is Node:
-        _LAST.added = _Added(op, other, made.parents[0], made.attributes["index"], result)
+        if made is not None and _is_part(getattr(made, "op", None), made.operands[1:]):
+            whole, *numbers = made.operands
+            _LAST.added = _Added(op, other, whole, made.attribute("index"), numbers, result)
+    elif _is_part(made.op, made.values[1:]) and type(made.parents[0]) is Node:
+        whole, numbers = made.parents[0], made.values[1:]
+        _LAST.added = _Added(op, other, whole, made.attributes["index"], numbers, result)
 
 
 # -- who else sees the memory -------------------------------------------------------------------
