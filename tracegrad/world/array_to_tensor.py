@@ -520,11 +520,18 @@ def _rows_left(x: Any, parts: list[Any]) -> Any:
     return map(rows.__getitem__, range(place, len(rows)))
 
 
+def _as_far(x: Any, parts: list[Any]) -> Any:
+    """An iterator over other parts, which has come as far as this one."""
+    made, states = x.__reduce__()[0](*parts), x.__reduce__()[2:]
+    for state in states:
+        made.__setstate__(state)
+    return made
+
+
 _REBUILT: dict[Any, Callable[[Any, list[Any]], Any]] = {
     tuple: lambda x, parts: tuple(parts),
+    **dict.fromkeys((type(iter(())), reversed, enumerate, zip, map, filter), _as_far),
     type(iter(np.zeros(1))): _rows_left,
-    enumerate: lambda x, parts: enumerate(*parts),
-    zip: lambda x, parts: zip(*parts, strict=False),
     np.flatiter: lambda x, parts: Elements(parts[0], x.index),
     BuiltinFunctionType: lambda x, parts: getattr(parts[0], x.__name__),  # ``y.sum``
 }
