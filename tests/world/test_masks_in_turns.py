@@ -23,6 +23,15 @@ LOOPS = {
     "in_an_arm": "if x[t] > 0:\n    z[z > 0.1] = 0.1\ns = s + np.sum(z * c)",
     "read_behind_an_arm": "y = c[c > x[t]]\nif x[t] > 0:\n    z[z > 0.1] = 0.1\n"
     "s = s + np.sum(np.sort(y)) + z.sum()",
+    "mean": "m = c > x[t]\nz[m] *= np.exp(0.2 * c[m])\ns = s + np.mean(z[m])",
+    "mask_that_turns_hand_on": "z[last] *= np.exp(0.2 * c[last] - 0.1)\nlast = last & (z > x[t])\n"
+    "s = s + np.sum(z[last]) - np.sum(z[~last])",
+    "mask_that_turns_change_in_place": "z[last] *= np.exp(0.2 * c[last])\nlast &= z > x[t] - 1.0\n"
+    "s = s + np.sum(z)",
+    "mean_of_a_mask_that_turns_hand_on": "u = z[last] * c[last]\nz[last] = u - 0.1 * np.mean(u)\n"
+    "last = last ^ (z > x[t])\ns = s + np.sum(z)",
+    "mask_that_turns_hand_on_in_an_arm": "if x[t] > 0:\n    z[last] = np.sin(z[last])\nelse:\n"
+    "    z[last] += c[last] * x[t]\nlast = z < c",
     "what_one_turn_picked_is_handed_on": "m = z > x[t]\nz = np.where(m, z, c)\nz[m] -= 0.1\n"
     "s = s + np.sum(z)",
 }
@@ -39,13 +48,16 @@ UNROLLED = {
 
 def made(body: str):
     lines = "\n".join(f"        {line}" for line in body.splitlines())
+    masks = "[last]" in body
+    last = "np.ones(len(c), dtype=bool)" if masks else "c * 2.0"
+    behind = " + np.sum(z[last] ** 2) / (z[last].size + 1.0)" if masks else ""
     return function_of(
         f"""
 def f(x, c):
-    s, z, last = np.sum(c), c * 1.0, c * 2.0
+    s, z, last = np.sum(c), c * 1.0, {last}
     for t in range(len(x)):
 {lines}
-    return s
+    return s{behind}
 """
     )
 
@@ -103,7 +115,7 @@ def test_loops_stay_loops(name):
             gradient(x, c)
     assert "for t in range" in gradient.source(x, c)
     assert gradient.cache_info().versions <= 2, gradient.explain()  # an arm may come later
-    assert len(gradient.source(x, c).splitlines()) < 90
+    assert len(gradient.source(x, c).splitlines()) < 110
 
 
 def test_what_picked_one_element_is_not_taken_for_a_number():

@@ -753,7 +753,7 @@ class Trace:
     def known_count(self, key: Hashable) -> Dim | None:
         """The number of True in a mask that something asked for on this path."""
         known = self.counts.get(key)
-        return None if isinstance(known, Size) and not self._is_on_this_path(known) else known
+        return None if isinstance(known, Size) and not self._is_here(known, key) else known
 
     def length_of(self, key: Hashable, teller: Value, count: int) -> Dim:
         """A length that a value tells: a mask, or how many there are."""
@@ -770,10 +770,10 @@ class Trace:
             self.sizes.seen[str(known.symbol())] = count
         return known
 
-    def _is_on_this_path(self, count: Size) -> bool:
-        """Whether the mask that tells a count was computed here, and not in another arm alone."""
+    def _is_here(self, count: Size, key: Hashable) -> bool:
+        """Whether there is the mask of a count: one that was not computed in another arm alone."""
         mask = self.masks.get(str(count.symbol()))
-        return mask is None or mask in self.inputs or mask in self.builder.producer
+        return mask in (None, key) or mask in self.inputs or mask in self.builder.producer
 
     def _computation(self, value: Value) -> Hashable:
         node = self.builder.producer.get(value)

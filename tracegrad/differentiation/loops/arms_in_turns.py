@@ -28,6 +28,7 @@ from tracegrad.differentiation.loops.list_reads import Cotangents
 from tracegrad.differentiation.loops.optional_cotangents import Finish
 from tracegrad.differentiation.loops.residual_reads import read_in
 from tracegrad.differentiation.loops.residuals import Facts
+from tracegrad.differentiation.loops.turn_lengths import TurnLengths
 from tracegrad.differentiation.ways_back import (
     MOST_TOLD,
     Met,
@@ -52,7 +53,7 @@ def read_by_elements(graph: Graph) -> Iterator[Value]:
             yield node.operands[0]
 
 
-class InTurns(WaysBack):
+class InTurns(WaysBack, TurnLengths):
     """What goes back through joins in turns."""
 
     facts: dict[object, Facts]
@@ -123,7 +124,9 @@ class InTurns(WaysBack):
         return self._with_tellers(
             flow,
             loop.parameters,
-            lambda cts, maybe: self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe),
+            lambda cts, maybe: self._of_other_turns(
+                loop, self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe)
+            ),
         )
 
     def _as_told(self, cts: Cotangents, values: Sequence[Value]) -> Flow:

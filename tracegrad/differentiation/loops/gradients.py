@@ -163,8 +163,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.around = 0  # how often loops may be gone back through still, below 0
-        self.counted = {}
-        self.teller, self.tells = {}, {}
+        self.counted, self.teller, self.tells = {}, {}, {}
         self.joins, self.known, self.shared = {}, {}, shared
         self._learn(graph.block, (), ())
         self._learn_lists()
@@ -756,7 +755,8 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
         def finish(found: Cotangents) -> Block:
             kept = {v: ct for v, ct in cts.items() if v not in mine}
-            return self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
+            turns = self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
+            return self._of_other_turns(facts.loop, turns)
 
         block = self._one_turn(facts, k, mine, finish)
         return renamed(block, held)

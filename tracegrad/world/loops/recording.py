@@ -691,7 +691,7 @@ class Loops(Unrolling):
             for level in walk.levels:
                 level.head.moves(back.made)
                 self._stands(level, frames, back.made)
-            self.trace.operands = walk.notes
+            self.trace.operands, self.trace.counts = walk.notes, {**seat.counts}
             if left is not None:
                 self.lists.finish(left.head, left.head.peeled)
             elif self.world.joins is not None and walk.levels:

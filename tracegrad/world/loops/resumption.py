@@ -120,6 +120,7 @@ class Seat:
     heads: frozenset[Head]  # the loops that they stand in
     slots: tuple[tuple[Slotted, Any], ...]  # the places that turns write to, with forms
     renamed: Mapping[Value, Value]  # values that have others in their place by now
+    counts: Mapping[Any, Any]  # what masks were known to pick there: see `Trace.counts`
 
     def inside(self, frame: Frame) -> Sequence[Place]:
         """The frames from this one on; none where it is not among them."""
@@ -153,7 +154,8 @@ class Keeper:
         try:
             places = tuple(self._places(stack, index))
             slots = tuple((p, self.form(p.now())) for p in self.loops.places)
-            return Seat(places, self._around(), slots, {})
+            counts = {**self.loops.trace.counts}
+            return Seat(places, self._around(), slots, {}, counts)
         except Unknown:
             return None
 

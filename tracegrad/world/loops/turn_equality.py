@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Value, dims_of
-from codegen.sizes import Dim, Size, slice_length, substitute, symbol
+from codegen.sizes import Dim, slice_length, substitute, symbol
 from codegen.spelling import Slot, Subscript, Window
 from codegen.types import kind
+from tracegrad.differentiation.loops.turn_lengths import with_lengths
 from tracegrad.ops.elementwise.ufuncs import (
     add,
     floor_divide,
@@ -164,13 +165,6 @@ _TOLD = frozenset({"count", "counts"})
 """Attributes that have the lengths which masks tell."""
 
 
-def _with_lengths(x: Any, change: Callable[[Dim], Dim]) -> Any:
-    """An attribute with its lengths changed."""
-    if type(x) is tuple:
-        return tuple([_with_lengths(item, change) for item in x])
-    return change(x) if type(x) is Size else x
-
-
 class Same:
     """Whether two turns are one computation, and what stands for what."""
 
@@ -285,8 +279,8 @@ class Same:
         new = self._lengths()
         return all(
             one[name] == x
-            or _with_lengths(one[name], lambda d: substitute(resolve(d), new))
-            == _with_lengths(x, resolve)
+            or with_lengths(one[name], lambda d: substitute(resolve(d), new))
+            == with_lengths(x, resolve)
             for name, x in other.items()
         )
 
