@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Trait, Value
+from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import Subscript
 from tracegrad import random
@@ -36,7 +35,6 @@ from tracegrad.ops.shape.indexing import (
     element,
     gather,
     getitem,
-    getitem_basic,
     normalize,
     subtract_at,
 )
@@ -70,6 +68,7 @@ from tracegrad.tape.views import (
     views_of,
 )
 from tracegrad.tensors import methods
+from tracegrad.tensors.added_parts import ADDING, is_alike, is_part, last_added, note_added
 from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError
 from tracegrad.tensors.fast_operators import operand, repeats
@@ -83,7 +82,7 @@ from tracegrad.tensors.refused_writes import (
     refuse_unrecorded,
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
-from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
+from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
 
 # -- the three ways -----------------------------------------------------------------------------
 
@@ -116,7 +115,7 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
     if isinstance(tensor._array, np.generic) and is_array_to_function(tensor):
         kind = type(tensor._array).__name__
         raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
-    added, _LAST.added = _LAST.added, None
+    added = last_added()
     if type(value) is Tensor and _is_there(tensor, key, value):
         return  # ``y[1:] += v``: the view has written it
     write: Callable[[], Tensor] = partial(with_items, tensor, key, value)
@@ -284,27 +283,13 @@ WRITING = (SET, add_at, subtract_at)
 # -- what is added to a part ----------------------------------------------------------------------
 
 
-ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
-
-
-def _is_part(op: Any, others: Sequence[Any]) -> bool:
-    """Whether an op takes a part out of an array that numbers and slices name, each place once.
-
-    The order in which cotangents are added up is one, whoever has the numbers: the user, a loop
-    that counts, an array.
-    """
-    if op is gather:
-        return all([ndim_of(x) == 0 and dtype_of(x) != "bool" for x in others])
-    return op is getitem_basic or op is element
-
-
 def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
     """Adds to a view ``y[1:]`` as one op on `y`, whose rule has nothing to take out and put back.
 
     False where the Tensor is no such view.
     """
     base, path = place_of(part)
-    if len(path) != 1 or not _is_part(*path[0][:2]) or not _is_alike(part, other):
+    if len(path) != 1 or not is_part(*path[0][:2]) or not is_alike(part, other):
         return False
     shape = np.shape(getattr(other, "_array", other))
     if np.broadcast_shapes(shape, np.shape(part._array)) != np.shape(part._array):
@@ -318,12 +303,6 @@ def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
 ONCE: dict[str, Any] = {"counts": (), "repeats": False}
 
 
-def _is_alike(x: Tensor, other: Any) -> bool:
-    """Whether adding the other keeps the dtype."""
-    weak = is_weak(other) and not isinstance(other, complex)
-    return weak or dtype_of(other) == dtype_of(x)
-
-
 def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
     """Whether a value is the view ``tensor[key]`` itself."""
     if value._view is None or base_of(value) is not base_of(tensor):
@@ -333,76 +312,9 @@ def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
         return False
     arrays, at = normalize(tensor, key)
     last = view.path[-1]
-    if not _is_part(last.op, last.others) or last.attributes["index"] != at["index"]:
+    if not is_part(last.op, last.others) or last.attributes["index"] != at["index"]:
         return False
     return same_operands(last.others, arrays) and same_place(view.path[:-1], path)
-
-
-class _Added:
-    """What ``y[i] += v`` has made of a number ``y[i]``, until it is assigned there.
-
-    Then it is one op, ``v`` added to ``y`` at ``i``.
-    """
-
-    __slots__ = ("index", "numbers", "op", "other", "result", "whole")
-
-    def __init__(
-        self, op: Any, other: Any, whole: Any, index: Any, numbers: Sequence[Any], result: Any
-    ) -> None:
-        self.op = op
-        self.other = other
-        self.whole = whole
-        self.index = index
-        self.numbers = numbers  # in the slots of the index: values of a graph, or numbers
-        self.result = result
-
-    def onto(self, tensor: Tensor, key: Any) -> Callable[[], Tensor] | None:
-        """What adds it to a Tensor, if that is the one of which the part was taken."""
-        if _made_by(tensor) is not self.whole:
-            return None
-        arrays, at = normalize(tensor, key)
-        if at["index"] != self.index or not _is_alike(tensor, self.other):
-            return None
-        if len(arrays) != len(self.numbers) or not all(map(_is_number, arrays, self.numbers)):
-            return None
-        return partial(self.op, tensor, self.other, *arrays, **at)
-
-
-def _is_number(x: Any, number: Any) -> bool:
-    """Whether what stands in an index is a number, by the name that it has in a graph."""
-    traced = getattr(x, "_traced", None)
-    if type(number) is Value:
-        return traced is not None and traced[1] is number
-    return traced is None and bool(getattr(x, "_array", x) == number)
-
-
-class _Last(threading.local):
-    added: _Added | None = None
-
-
-_LAST = _Last()
-
-
-def _made_by(tensor: Tensor) -> Any:
-    """What names a Tensor, as it is now, in the trace or on the tape."""
-    if tensor._is_traced:
-        return tensor._traced[1]
-    return tensor._node.node if type(tensor._node) is Output else tensor._node
-
-
-def _note_added(part: Tensor, function: Any, other: Any, result: Any) -> None:
-    """Remembers what was added to a number that was taken out of a Tensor."""
-    op, made = ADDING.get(function), _made_by(part)
-    if op is None or made is None or made is LEAF:
-        return
-    if part._is_traced:
-        made = STATE.trace.builder.producer.get(made)
-        if made is not None and _is_part(getattr(made, "op", None), made.operands[1:]):
-            whole, *numbers = made.operands
-            _LAST.added = _Added(op, other, whole, made.attribute("index"), numbers, result)
-    elif _is_part(made.op, made.values[1:]) and type(made.parents[0]) is Node:
-        whole, numbers = made.parents[0], made.values[1:]
-        _LAST.added = _Added(op, other, whole, made.attributes["index"], numbers, result)
 
 
 # -- who else sees the memory -------------------------------------------------------------------
@@ -686,7 +598,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
             return NotImplemented
         if is_array_to_function(self) and not is_memory(self):
             result = function(self, other)
-            _note_added(self, function, other, result)
+            note_added(self, function, other, result)
             return result
         return update(self, function, other)
 
