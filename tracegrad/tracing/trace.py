@@ -174,7 +174,7 @@ class Trace:
         self._known = list(tree.inputs)
         self.slots, self.counts = dict(tree.slots), dict(tree.counts)
         self.masks = dict(tree.masks)
-        for name in self.sizes.data:
+        for name in self.sizes.data.keys() & self.masks.keys():  # the others are of derivatives
             self.sizes.data[name] = partial(self._look_at_count, self.masks[name])
         for value, holder in zip(tree.captured, holders, strict=True):
             self._see(value, getattr(holder, "_array", holder))

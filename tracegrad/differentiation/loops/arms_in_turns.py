@@ -125,7 +125,9 @@ class InTurns(WaysBack, TurnLengths):
             flow,
             loop.parameters,
             lambda cts, maybe: self._of_other_turns(
-                loop, self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe)
+                loop,
+                cts,
+                lambda cts: self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe),
             ),
         )
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from codegen.ir import (
@@ -186,11 +187,9 @@ class _Writer(Reading, Telling, Listing, InTurns):
                 self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
         block = Tapes(self.graph, kept, self.ends, self).rebuilt(self.graph.block, {})
-        block = renamed(block, self._renamed())
+        names = self.reverse.names.items()
+        block = renamed(block, {v: Value(v.type, origin) for v, origin in names})
         return self.graph.with_block(block)
-
-    def _renamed(self) -> dict[Value, Value]:
-        return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
 
     def _learn(self, block: Block, around: tuple[Facts, ...], arms: tuple[JoinFacts, ...]) -> None:
         """Finds the loops and joins of a block, which stands in others."""
@@ -754,9 +753,9 @@ class _Writer(Reading, Telling, Listing, InTurns):
         mine.update(self._telling(mine, cts))
 
         def finish(found: Cotangents) -> Block:
-            kept = {v: ct for v, ct in cts.items() if v not in mine}
-            turns = self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
-            return self._of_other_turns(facts.loop, turns)
+            found = {**{v: ct for v, ct in cts.items() if v not in mine}, **found}
+            turns = partial(self._turns, facts.loop, rest, then=then, peeled=peeled + 1)
+            return self._of_other_turns(facts.loop, found, turns)
 
         block = self._one_turn(facts, k, mine, finish)
         return renamed(block, held)

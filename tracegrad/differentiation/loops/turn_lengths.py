@@ -7,7 +7,7 @@ left: what is another length there gets another symbol, or it would be read of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from codegen.ir import (
     Graph,
     Join,
     Loop,
+    Node,
     Value,
     dims_of,
     inner_blocks,
@@ -26,31 +27,9 @@ from codegen.ir import (
     walk,
 )
 from codegen.sizes import Dim, Size, Sizes, substitute, symbols
+from tracegrad.differentiation.loops.list_reads import Cotangents
+from tracegrad.differentiation.loops.residuals import Facts, Unrollable
 from tracegrad.differentiation.reverse_mode import Reverse
-
-
-def lengths_of_turns(graph: Graph) -> dict[object, set[str]]:
-    """The symbols that turns of each loop tell, and that nothing before the loop has."""
-    found: dict[object, set[str]] = {}
-    sizes = graph.sizes
-    if not sizes.data.keys() <= sizes.counters.keys():
-        _find(sizes, graph.block, _symbols_of(sizes, graph.inputs), found)
-    return found
-
-
-def _find(sizes: Sizes, block: Block, before: set[str], found: dict[object, set[str]]) -> None:
-    for node in block.nodes:
-        here = before | _symbols_of(sizes, node.results)
-        if isinstance(node, Loop):
-            made = _symbols_of(sizes, [r for inner in walk(node.turn.nodes) for r in inner.results])
-            found[node.label] = (made & sizes.data.keys()) - sizes.counters.keys() - here
-        for inner in inner_blocks(node):
-            _find(sizes, inner, here, found)
-        before = here
-
-
-def _symbols_of(sizes: Sizes, values: Any) -> set[str]:
-    return {name for v in values for dim in dims_of(sizes, v.type) for name in symbols(dim)}
 
 
 class TurnLengths:
@@ -58,23 +37,60 @@ class TurnLengths:
 
     graph: Graph
     reverse: Reverse
+    facts: dict[object, Facts]
     dry: bool
 
     @cached_property
     def lengths(self) -> dict[object, set[str]]:
-        return lengths_of_turns(self.graph)
+        """The symbols that whole turns of each loop tell, and that nothing before the loop has."""
+        found: dict[object, set[str]] = {}
+        sizes = self.graph.sizes
+        if not sizes.data.keys() <= sizes.counters.keys():
+            self._find(self.graph.block, symbols_of(sizes, self.graph.inputs), found)
+        return found
 
-    def _of_other_turns(self, loop: Loop | None, block: Block) -> Block:
+    def _find(self, block: Block, before: set[str], found: dict[object, set[str]]) -> None:
+        sizes = self.graph.sizes
+        for node in block.nodes:
+            before = before | symbols_of(sizes, node.results)
+            if isinstance(node, Loop):
+                told = symbols_of(sizes, self._made_in_turns(self.facts[node.label]))
+                found[node.label] = (told & sizes.data.keys()) - sizes.counters.keys() - before
+            for inner in inner_blocks(node):
+                self._find(inner, before, found)
+
+    def _made_in_turns(self, facts: Facts) -> Iterator[Value]:
+        """What whole turns make."""
+        for stretch in (stretch for _, path in facts.turns for stretch in path):
+            nodes: Iterable[Node] = stretch.nodes
+            if stretch.join is not None and not stretch.in_body:
+                nodes = (*nodes, *walk(stretch.join.body.nodes))
+            for node in nodes:
+                yield from node.results
+            if stretch.loop is not None:
+                yield from stretch.loop.parameters
+                yield from self._made_in_turns(self.facts[stretch.loop.label])
+
+    def _of_other_turns(
+        self, loop: Loop, cts: Cotangents, write: Callable[[Cotangents], Block]
+    ) -> Block:
         """A block that goes back through turns of a loop, behind code of other turns of it."""
-        names = self.lengths.get(loop.label) if loop is not None else None
+        names, sizes = self.lengths.get(loop.label), self.graph.sizes
+        if names and not names.isdisjoint(symbols_of(sizes, cts.values())):
+            raise Unrollable("a gradient has a length that each turn tells anew")
+        block = write(cts)
         if not names or self.dry:
             return block
-        sizes = self.graph.sizes
         new = {name: sizes.new(sizes.seen[name], sizes.data[name]) for name in sorted(names)}
         block, values = with_symbols(sizes, block, new)
-        names_now = self.reverse.names
-        names_now.update({values[v]: names_now[v] for v in values.keys() & names_now.keys()})
+        known = self.reverse.names
+        known.update({values[v]: known[v] for v in values.keys() & known.keys()})
         return block
+
+
+def symbols_of(sizes: Sizes, values: Iterable[Value]) -> set[str]:
+    """The symbols in the lengths of values."""
+    return {name for v in values for dim in dims_of(sizes, v.type) for name in symbols(dim)}
 
 
 def with_symbols(
