@@ -85,6 +85,15 @@ class HeldElsewhere(Unprogrammed):
         super().__init__(does, place)
 
 
+class TooManyTurns(Unprogrammed):
+    """A loop is unrolled that makes so many turns that no program of them pays."""
+
+    def __init__(self, loop: str, operations: int, turns: int, why: str) -> None:
+        reason = f" ({why})" if why else ""
+        records = f"{operations} operations in {turns} turns, and goes on"
+        super().__init__(f"unrolls the loop {loop}{reason}, which records {records}", "")
+
+
 class RefusedInTrace(Unprogrammed):
     """A run raised what the function may not raise on the caller's own Tensors: it runs eagerly.
 

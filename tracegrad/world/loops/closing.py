@@ -32,7 +32,14 @@ from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
 from tracegrad.world.loops.resumption import Keeper, Seat
-from tracegrad.world.loops.state_items import called, is_flag, kind_of, on_stack, with_item
+from tracegrad.world.loops.state_items import (
+    called,
+    is_flag,
+    is_variable,
+    kind_of,
+    on_stack,
+    with_item,
+)
 from tracegrad.world.loops.turn_equality import counted
 from tracegrad.world.loops.unrolling_reasons import MARKS, at_line
 from tracegrad.world.loops.while_tests import WhileTests
@@ -45,6 +52,7 @@ from tracegrad.world.loops.widened_states import (
     change_of,
     is_in_float64,
     join,
+    moves,
     type_of,
     widened,
 )
@@ -98,10 +106,11 @@ class Closing(WhileTests):
                 head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
-                if self._write(head) or leaf.value in self.lists.stand_ins:
+                writes, handed = self._write(head), self._is_handed_on(head, leaf.holder)
+                if (writes and not handed) or leaf.value in self.lists.stand_ins:
                     head.why = f"others have the array too that {called(head, slot)} becomes"
                     return False
-                head.shared.add(slot)
+                head.shared.update(() if writes else (slot,))
             changed[slot] = leaf
         if self.lists.grow(head):
             if head.follows is not None:
@@ -116,8 +125,8 @@ class Closing(WhileTests):
     def _enter_whole(self, head: Head) -> bool:
         """Before the first turn: what is known to change become parameters, where that is right.
 
-        Two of them are one Tensor only where that is known to be so in some turns. An array that
-        some turns write to and others put another in the place of is none of theirs alone.
+        Two of them are one Tensor only where that is known to be so in some turns, and where no
+        turn writes to them.
         """
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
@@ -134,9 +143,10 @@ class Closing(WhileTests):
         if not chosen or len(set(values)) < len(values):
             return False
         for slot, leaf in chosen.items():
-            other = Change.BOUND in known[slot] or Change.SHARED in known[slot]
-            both = other and Change.WRITTEN in known[slot]
-            if both or (Change.WRITTEN in known[slot] and leaf.value is None):
+            written = Change.WRITTEN in known[slot]
+            other = Change.SHARED in known[slot]
+            other = other or (Change.BOUND in known[slot] and not is_variable(slot))
+            if written and (other or leaf.value is None):
                 return False
         head.whole, head.next_index = True, head.index
         return self._over(head, chosen, known)
@@ -147,7 +157,7 @@ class Closing(WhileTests):
         How turns change them is known, or what the turn before has done tells it.
         """
         frame = head.frame
-        head.parameters, head.arguments, head.written = {}, {}, {}
+        head.parameters, head.arguments, head.written, head.moved = {}, {}, {}, {}
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
         head.tails = [(place, x) for place, x in tails if place is not None]
         made: dict[int, tuple[Value, Any]] = {}
@@ -160,9 +170,7 @@ class Closing(WhileTests):
                 if states is not None:
                     change = states[slot]
                 else:
-                    x = leaf.holder
-                    written = self._is_written(head, x) and not self._is_new(head, slot, x)
-                    change = Change.WRITTEN if written else Change.BOUND
+                    change = self._change_in_turn(head, slot, leaf.holder)
                 known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None and slot not in shares:  # a number is no object
                     made[id(leaf.holder)] = known
@@ -204,6 +212,11 @@ class Closing(WhileTests):
             return leaf.value is not None and (not is_linked(x) or not self._write(head))
         return type(x) in (int, float) or (head.entering and is_constant_array(self.world, x))
 
+    def _moves_arrays(self, head: Head) -> bool:
+        """Whether turns are known to hand on arrays to which they write."""
+        known = self.states.get((head.frame.code, head.target), {})
+        return any(map(moves, known.values()))
+
     def _write(self, head: Head) -> bool:
         """Whether turns are known to write to arrays."""
         known = self.states.get((head.frame.code, head.target), {})
@@ -213,6 +226,21 @@ class Closing(WhileTests):
     def _is_written(self, head: Head, x: Any) -> bool:
         """Whether a Tensor was written to in this turn."""
         return any(x is other() for other, _ in self.written[head.wrote :])
+
+    def _change_in_turn(self, head: Head, slot: Slot, x: Any) -> Change:
+        """How the turn before has changed a variable."""
+        before = head.before.get(slot)
+        if before is not None and before.holder is not x:
+            if is_variable(slot) and self._is_written(head, before.holder):
+                return Change.BOUND | Change.WRITTEN
+            if self._is_handed_on(head, x):
+                return Change.BOUND
+        written = self._is_written(head, x) and not self._is_new(head, slot, x)
+        return Change.WRITTEN if written else Change.BOUND
+
+    def _is_handed_on(self, head: Head, x: Any) -> bool:
+        """Whether a variable had an array when the turn before began."""
+        return any(leaf.holder is x for leaf in head.before.values())
 
     def _is_new(self, head: Head, slot: Slot, x: Any) -> bool:
         """Whether a variable gets another array in each turn, which the turn makes and fills."""
@@ -268,7 +296,7 @@ class Closing(WhileTests):
         head.arguments[value] = argument
         if argument in trace.shown or Change.SHOWN in change:
             trace.shown.add(value)
-        if type(x) is Tensor and Change.WRITTEN in change:
+        if type(x) is Tensor and Change.WRITTEN in change and not moves(change):
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
@@ -276,7 +304,8 @@ class Closing(WhileTests):
         others = (
             argument in self.frozen
             or slot in head.shared
-            or (memory and (head.whole or slot in head.may_be_one))
+            or (memory and head.whole and not self._moves_arrays(head))
+            or (memory and slot in head.may_be_one)
         )
         if others or (type(x) is Tensor and is_linked(x)):
             self._freeze(head, x, value, argument)
@@ -288,6 +317,8 @@ class Closing(WhileTests):
         original = self.world.original(x)
         if original is not x or type(x) is not Tensor:  # else the run made it, and leaves no Tensor
             self.world.stands_for(tensor, original)
+        if moves(change):
+            head.moved[value] = tensor
         return value, tensor
 
     def _release(self, head: Head) -> None:
@@ -433,6 +464,8 @@ class Closing(WhileTests):
                 return
             written = parameter in head.written if same and parameter is not None else same
             found[slot] = change_of(written, wide)
+            if not same and is_variable(slot) and self._is_written(head, begun.holder):
+                found[slot] |= Change.WRITTEN
             new |= wide or parameter is None
         for slot in self._become_one(head, now):
             if slot in found:
@@ -471,7 +504,7 @@ class Closing(WhileTests):
             self._learns(
                 head,
                 {
-                    slot: change_of(parameter in head.written, parameter in self.wide)
+                    slot: self._change(head, parameter, parameter in self.wide)
                     for slot, parameter in head.parameters.items()
                     if type(slot[0]) is int
                 },
@@ -605,7 +638,7 @@ class Closing(WhileTests):
             self._is_shown(head, slot, parameter, value)
             if value in self.frozen or (is_memory(leaf.holder) and value not in turn):
                 self._freeze(head, leaf.holder, parameter)  # others have it
-            if parameter not in head.written and self.is_written_in_turns(leaf.holder):
+            if parameter not in head.written and self.is_written_in_turns(leaf.holder, head):
                 head.why = OTHERS_HAVE
                 return None
             own = slot in head.may_be_one or leaf.value is None
@@ -614,7 +647,8 @@ class Closing(WhileTests):
             if other is not parameter or known[1] is not value:
                 head.why = f"{called(head, slot)} is one array with another variable in some turns"
                 return None
-        if self.frozen and self._spreads_to_written():
+        self._freeze_what_others_have(head, now)
+        if self.frozen and (self._spreads_to_written() or head.moved.keys() & self.frozen.keys()):
             head.why = OTHERS_HAVE
             return None
         held = {id(leaf.holder) for leaf in now.values()}
@@ -694,6 +728,8 @@ class Closing(WhileTests):
         begun = head.begun[slot].holder
         if parameter in head.written:
             return leaf.holder is head.written[parameter]
+        if parameter in head.moved:
+            return True
         return all(x() is not begun for x, _ in self.written[head.wrote :])
 
     def _as(self, head: Head, parameter: Value, leaf: Leaf, flag: bool) -> Value | None:
@@ -716,7 +752,7 @@ class Closing(WhileTests):
         shown = self.trace.shown
         if value in shown and parameter not in shown:
             if type(slot[0]) is int:
-                change = change_of(parameter in head.written, parameter in self.wide)
+                change = self._change(head, parameter, parameter in self.wide)
                 self._learns(head, {slot: change | Change.SHOWN})
             shown.add(parameter)
 

@@ -117,7 +117,7 @@ class FirstTurns(Holding):
         for slot, parameter in head.parameters.items():
             x = head.before[slot].holder
             other = first.setdefault(id(base_of(x) if type(x) is Tensor else x), parameter)
-            if other is not parameter and {other, parameter} & head.written.keys():
+            if other is not parameter and {other, parameter} & head.changed:
                 return True
         return False
 
@@ -135,9 +135,14 @@ class FirstTurns(Holding):
             wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
             if wide is None or type(slot[0]) is not int:
                 return
-            found[slot] = change_of(parameter in head.written, wide)
+            found[slot] = self._change(head, parameter, wide)
             found[slot] |= Change.SHARED if slot in apart else Change(0)
         self._learns(head, found)
+
+    def _change(self, head: Head, parameter: Value, wide: bool) -> Change:
+        """How turns change a parameter."""
+        moved = Change.WRITTEN if parameter in head.moved else Change(0)
+        return change_of(parameter in head.written, wide) | moved
 
     def _learns(self, head: Head, found: Known) -> None:
         """Notes what the variables of a loop are, and has the run made again if that is new."""
@@ -192,7 +197,7 @@ class FirstTurns(Holding):
                 break
             if not all(map(self._fits, before, self._all(head))):
                 break
-            if len({*before}) < len(before) and head.written:  # which may have been one array
+            if len({*before}) < len(before) and head.changed:  # which may have been one array
                 break
             given = tuple(before)
             del nodes[-size:]

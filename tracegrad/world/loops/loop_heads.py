@@ -138,6 +138,14 @@ class Head:
     """Last items of lists, in whose place others stand for what each turn finds there."""
     written: dict[Value, Any] = field(default_factory=dict)
     """Parameters that turns write to in place: others may have the Tensor too."""
+    moved: dict[Value, Any] = field(default_factory=dict)
+    """Parameters that turns write to, and that hold another array in the next one: nobody else may
+    have it."""
+
+    @property
+    def changed(self) -> set[Value]:
+        """The parameters that turns write to."""
+        return {*self.written, *self.moved}
 
     def moves(self, made: Mapping[int, Any]) -> None:
         """Objects were made again: what variables and places held are those."""

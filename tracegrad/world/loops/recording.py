@@ -85,7 +85,7 @@ class Loops(Unrolling):
         self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
         self.barred = ""  # what was done last that is in `changes`
         self.changes = 0  # how often something was changed that a turn is not told of
-        self.written, self.seats, self.places, self.closed = [], {}, {}, []
+        self.written, self.seats, self.places, self.closed, self.unrolled = [], {}, {}, [], {}
         self.changed, self.noted, self.grown = [], {}, {}
         self.begun = {}
         self.walk = Walk(trace)
@@ -510,6 +510,7 @@ class Loops(Unrolling):
 
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
+        self._counts_turn(frame.code, target)
         if STATE.trace is not self.trace or self.suspended:
             self.trace.unrolled_because = (self.suspended or [""])[-1]
             if self.patience == 0:

@@ -8,7 +8,7 @@ who it is does not matter.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -88,14 +88,19 @@ class Holding:
                     for parameter, value in zip(cycle.parameters, arguments, strict=False):
                         if value in self.frozen and parameter not in self.frozen:
                             self.frozen[parameter] = head
-                            waiting, written = True, written or parameter in head.written
+                            waiting, written = True, written or parameter in head.changed
         return written
 
-    def is_written_in_turns(self, x: Any) -> bool:
-        """Whether turns of a loop around write to an array, or to one that it is a view of."""
+    def is_written_in_turns(self, x: Any, own: Head | None = None) -> bool:
+        """Whether turns of a loop around write to an array, or to one that it is a view of.
+
+        A loop's own turns may hand on what it has moved.
+        """
         if type(x) is not Tensor:
             return False
-        written = (y for head in self.heads.values() for y in head.written.values())
+        heads = self.heads.values()
+        written = [y for head in heads for y in head.written.values()]
+        written += [y for head in heads if head is not own for y in head.moved.values()]
         return any(base_of(x) is base_of(other) for other in written if type(other) is Tensor)
 
     def _freeze_views(
@@ -132,10 +137,12 @@ class Holding:
         ]
         if not begun:
             return
-        frame, waiting = head.frame, list[Any]()
+        frame = head.frame
+        waiting = [frame.fast[i] for i in live(frame.code)[head.target]]
         while frame is not None:
-            waiting += (*frame.fast, *frame.stack, frame.closure)
+            waiting += (*frame.stack, frame.closure)
             frame = frame.back
+            waiting += () if frame is None else frame.fast
         lists = {id(known.items) for known in head.collects}
         held = tensors_in(waiting, lambda x: id(x) in lists or self.world.is_outside(x))
         others = None if held is None else {x._traced[1] for x in held if self.is_recorded(x)}
@@ -153,14 +160,32 @@ class Holding:
                 if id(place.holder) not in left:
                     del self.places[place]
 
-    def has_in_next_turn(self, head: Head, sought: set[int]) -> set[int]:
-        """Which of these objects (ids) the function still has at the beginning of a turn."""
+    def _freeze_what_others_have(self, head: Head, now: Mapping[Slot, Leaf]) -> None:
+        """Nor, where turns hand on arrays that they write to, are arrays that others have, too."""
+        if not head.moved:
+            return
+        handed = {
+            id(leaf.holder): (parameter, leaf.holder)
+            for slot, leaf in now.items()
+            if type(leaf.holder) is Tensor and (parameter := head.parameters.get(slot)) is not None
+            if parameter not in head.written
+        }
+        own = {slot[0] for slot in head.parameters if is_variable(slot)}
+        for key in self.has_in_next_turn(head, {*handed}, own):
+            parameter, x = handed[key]
+            self._freeze(head, x, parameter)
+
+    def has_in_next_turn(self, head: Head, sought: set[int], but: Collection[Any] = ()) -> set[int]:
+        """Which of these objects (ids) the function still has at the beginning of a turn.
+
+        It is not looked for in the variables in `but`.
+        """
         world, frame = self.world, head.frame
         left = {key for key in sought if world.is_outside_id(key)}
         if left == sought:
             return left
         waiting = [*world.written_to()]
-        waiting += [frame.fast[i] for i in live(frame.code)[head.target]]
+        waiting += [frame.fast[i] for i in live(frame.code)[head.target] if i not in but]
         while frame is not None:
             waiting += [*frame.stack, frame.closure, frame.names, frame.function]
             frame = frame.back
@@ -390,6 +415,11 @@ def kind_of(leaf: Leaf) -> str:
 
 def on_stack(slot: Slot) -> bool:
     return type(slot[0]) is int and slot[0] < 0
+
+
+def is_variable(slot: Slot) -> bool:
+    """Whether a slot is a variable itself, no place and no item of what one holds."""
+    return len(slot) == 1 and type(slot[0]) is int and slot[0] >= 0
 
 
 def held(frame: Any, slot: Slot) -> Any:

@@ -9,14 +9,18 @@ from typing import Any
 from tracegrad.errors import ConversionError
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.restarts import TooManyTurns
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
 from tracegrad.world.loops.kept_arrays import passed_on
 from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
 from tracegrad.world.loops.remade_objects import MOST_ITEMS
 from tracegrad.world.loops.straight_code import Taped
-from tracegrad.world.loops.unrolling_reasons import Reasons
+from tracegrad.world.loops.unrolling_reasons import Reasons, loop_at
 from tracegrad.world.loops.widened_states import Learned, is_in_float64
+
+MOST_UNROLLED = 4_000  # operations that turns of one loop record
+FEWEST_TURNS = 16  # of a loop of which it is said that it makes many
 
 
 class Unrolling(Closing):
@@ -30,6 +34,22 @@ class Unrolling(Closing):
     fixed: bool  # the run has done something that cannot be done twice, or has ended
     untaped: bool  # some turns have left no tape
     differentiated: bool  # what the run gives
+    unrolled: dict[tuple[CodeType, int], tuple[int, int]]
+    """How many turns of loops were recorded one by one, and how many nodes there were before."""
+
+    def _counts_turn(self, code: CodeType, target: int) -> None:
+        """A turn ends: where those of its loop have recorded too much, the run is given up.
+
+        Not where values are not known: nobody else could answer the call.
+        """
+        count = len(self.trace.builder.nodes)
+        turns, first = self.unrolled.get((code, target), (0, count))
+        self.unrolled[code, target] = turns + 1, min(first, count)
+        if count - first > MOST_UNROLLED and turns >= FEWEST_TURNS and not self.trace.samples:
+            why = self.reasons.get(code, {}).get(target, "")
+            loop = loop_at(code, target)
+            self.trace.unprogrammed = told = TooManyTurns(loop, count - first, turns, why)
+            raise told
 
     def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""

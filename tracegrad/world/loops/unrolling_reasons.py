@@ -51,7 +51,11 @@ def unrolled(points: Iterable[object], target: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for code in {*codes, *map(latest, codes)}:
         for begin, why in REASONS["jax" if target == "jax" else "numpy"].get(code, {}).items():
-            loop = loop_around(Point((place_of(code, begin),)))
-            if loop is not None:
+            if loop := loop_at(code, begin):
                 found[loop] = why
     return dict(sorted(found.items()))
+
+
+def loop_at(code: CodeType, begin: int) -> str:
+    """The line of a loop, known by where its turns begin; nothing where that is not known."""
+    return loop_around(Point((place_of(code, begin),))) or ""

@@ -27,7 +27,11 @@ WIDE = ArrayType("float64")
 
 
 class Change(Flag):
-    """How turns change a variable."""
+    """How turns change a variable.
+
+    An array that turns write to (`WRITTEN`) is the same in all turns, but where they put others in
+    its place as well (`BOUND`): then nobody else may have it.
+    """
 
     BOUND = auto()  # to something else
     WRITTEN = auto()  # the array that it has, in place
@@ -47,6 +51,11 @@ def fills(change: Change) -> bool:
 def grows(change: Change) -> bool:
     """Whether they do, and the data tell how many items there will be."""
     return fills(change) and Change.GROWS in change
+
+
+def moves(change: Change) -> bool:
+    """Whether turns write to the array of a variable, and put others in its place."""
+    return Change.WRITTEN in change and Change.BOUND in change
 
 
 def change_of(written: bool, wide: bool) -> Change:

@@ -22,6 +22,7 @@ from tracegrad.machine.translation import Program
 from tracegrad.machine.world_protocol import ABSENT, delete_plainly
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import PLAIN, key_of
+from tracegrad.world.lengths import Length
 from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, NOTHING, content, put
 
 MOST_HELD = 20_000  # objects that are looked through for one
@@ -130,5 +131,5 @@ def _holds_too_many(module: ModuleType) -> bool:
 
 
 _VAST: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
-_CLOSED = frozenset({Tensor, *PLAIN, type(ABSENT), Machine, Program})
+_CLOSED = frozenset({Tensor, Length, *PLAIN, type(ABSENT), Machine, Program})
 _NAMING = frozenset({dict, list, OrderedDict, defaultdict})
