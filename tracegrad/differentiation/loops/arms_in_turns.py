@@ -127,7 +127,7 @@ class InTurns(WaysBack, TurnLengths):
             lambda cts, maybe: self._of_other_turns(
                 loop,
                 cts,
-                lambda cts: self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe),
+                self._around(path, at, cts, lambda cts: finish(Flow(cts)), maybe),
             ),
         )
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 from codegen.ir import (
@@ -754,7 +753,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
 
         def finish(found: Cotangents) -> Block:
             found = {**{v: ct for v, ct in cts.items() if v not in mine}, **found}
-            turns = partial(self._turns, facts.loop, rest, then=then, peeled=peeled + 1)
+            turns = self._turns(facts.loop, rest, found, then, peeled + 1)
             return self._of_other_turns(facts.loop, found, turns)
 
         block = self._one_turn(facts, k, mine, finish)

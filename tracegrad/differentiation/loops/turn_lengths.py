@@ -71,14 +71,14 @@ class TurnLengths:
                 yield from stretch.loop.parameters
                 yield from self._made_in_turns(self.facts[stretch.loop.label])
 
-    def _of_other_turns(
-        self, loop: Loop, cts: Cotangents, write: Callable[[Cotangents], Block]
-    ) -> Block:
-        """A block that goes back through turns of a loop, behind code of other turns of it."""
+    def _of_other_turns(self, loop: Loop, cts: Cotangents, block: Block) -> Block:
+        """A block that goes back through turns of a loop, behind code of other turns of it.
+
+        It was written for these cotangents.
+        """
         names, sizes = self.lengths.get(loop.label), self.graph.sizes
         if names and not names.isdisjoint(symbols_of(sizes, cts.values())):
             raise Unrollable("a gradient has a length that each turn tells anew")
-        block = write(cts)
         if not names or self.dry:
             return block
         new = {name: sizes.new(sizes.seen[name], sizes.data[name]) for name in sorted(names)}
