@@ -61,6 +61,7 @@ from tracegrad.tensors.devices import (
     with_numbers_there,
 )
 from tracegrad.tensors.given_to_jax import refuse_text
+from tracegrad.tensors.number_attributes import with_known_numbers
 from tracegrad.tensors.numpy_words import no_index, no_items, no_length, no_number
 from tracegrad.tensors.printing import text_of
 from tracegrad.user_code import lost_gradients
@@ -605,6 +606,7 @@ def apply_to_tensors(
     try:
         if special and STATE.trace is not None:
             refuse_devices(op, operands)
+            attributes = with_known_numbers(attributes)
             operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
@@ -690,8 +692,7 @@ def _with_axes(x: Tensor, put: bool) -> Tensor:
     """
     if not is_number(x._array) or (put and type(x._array) is float):
         return x
-    strengthened: Tensor = TABLE["strengthen"](x)
-    return strengthened
+    return TABLE["strengthen"](x)  # type: ignore[no-any-return]
 
 
 def _of_plain_class(op: Any, x: Any) -> Any:

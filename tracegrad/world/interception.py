@@ -16,7 +16,7 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
+from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,12 @@ from tracegrad.values.dispatch import FLOATING, SEQUENCES, is_jax_array
 from tracegrad.world import jax_table, native_tables, scipy_table
 from tracegrad.world.jax_random import is_key_within
 from tracegrad.world.number_inputs import own as new
+from tracegrad.world.numbers_for_functions import (
+    numbers_for,
+    with_ints,
+    with_numbers,
+    with_numbers_it_takes,
+)
 from tracegrad.world.numbers_of_arrays import as_int, item, number_of_array, rounded
 
 Operands = tuple[Any, ...]
@@ -432,29 +438,8 @@ def _of_numbers(callee: Any, operands: Operands, keywords: Keywords) -> Callable
     """A function that takes Python's numbers alone, of them; None where it is given no others."""
     if not (_reads_types(callee) or getattr(callee, "__objclass__", None) in _NUMBERS):
         return None
-    numbers = _numbers_for(operands, keywords)
+    numbers = numbers_for(operands, keywords)
     return None if numbers is None else lambda: callee(*numbers[0], **numbers[1])
-
-
-def _numbers_for(operands: Operands, keywords: Keywords) -> tuple[Operands, Keywords] | None:
-    """Operands with Python's numbers for Tensors that stand for such; None where there are none."""
-    given = tuple(map(with_numbers, operands))
-    named = {name: with_numbers(x) for name, x in keywords.items()}
-    found = map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))
-    return (given, named) if any(found) else None
-
-
-def with_numbers(x: Any) -> Any:
-    """A nested container with Python's numbers for Tensors that stand for such: a look at each."""
-    if type(x) is Tensor:
-        return number_of(x)
-    if type(x) is dict:
-        items = {key: with_numbers(value) for key, value in x.items()}
-        return items if any(items[key] is not x[key] for key in x) else x
-    if type(x) in (list, tuple):
-        found = type(x)(map(with_numbers, x))
-        return found if any(map(operator.is_not, found, x)) else x
-    return x
 
 
 def as_plain_slice(x: slice) -> slice:
@@ -473,14 +458,6 @@ def as_key(x: Tensor, stays: bool = True) -> Any:
         key = new(key)  # no object that stands elsewhere
     x._became((key,))
     return key
-
-
-def number_of(x: Tensor) -> Any:
-    """The number of Python's that a Tensor stands for; the Tensor where it stands for none."""
-    for kind in (bool, int, float, complex):
-        if issubclass(x.__class__, kind):
-            return kind(x)
-    return x
 
 
 def of_jax(
@@ -569,59 +546,6 @@ def _is_ours(error: BaseException | None) -> bool:
     return error is not None and (
         isinstance(error, TracegradError) or _is_ours(error.__cause__ or error.__context__)
     )
-
-
-def with_numbers_it_takes(callee: Any, operands: Operands, keywords: Keywords) -> Any:
-    """Calls C code; what refuses a Tensor that stands for a number of Python's gets the number.
-
-    NumPy's random functions take such a Tensor for an array: they get ints at once.
-    """
-    if is_of_random(callee):
-        seeds = getattr(callee, "__name__", "") in native_tables.SEEDED
-        named = {name: with_ints(x, seeds) for name, x in keywords.items()}
-        return callee(*[with_ints(x, seeds) for x in operands], **named)
-    try:
-        return callee(*operands, **keywords)
-    except TypeError:
-        numbers = _numbers_for(operands, keywords) if _is_in_c(callee) else None
-        once = [type(x) in native_tables.ITERATORS or callable(x) for x in operands]
-        if numbers is None or any(once):
-            raise
-        return callee(*numbers[0], **numbers[1])
-
-
-_IN_C = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
-
-
-def _is_in_c(callee: Any) -> bool:
-    """Whether it is a function, or a type, of Python's own in C."""
-    known = isinstance(callee, _IN_C) or id(callee) in native_tables.PURE_TYPES
-    module = getattr(callee, "__module__", None) or "builtins"
-    return known and module.partition(".")[0] not in native_tables.LIBRARY
-
-
-def is_of_random(callee: Any) -> bool:
-    """Whether it is a function, a type or a bound method of ``np.random``."""
-    if isinstance(getattr(callee, "__self__", None), native_tables.GENERATORS):
-        return True
-    of = getattr(callee, "__objclass__", None) or callee
-    return str(getattr(of, "__module__", None)).startswith("numpy.random")
-
-
-def with_ints(x: Any, seeds: bool) -> Any:
-    """A nested sequence with ints for Tensors that are whole numbers: a look at each.
-
-    One that `seeds` a generator has them for arrays, too.
-    """
-    if type(x) is Tensor and x.dtype.kind in "iu" and not x.ndim:
-        number = int(x)
-        return number if issubclass(x.__class__, int) else x.dtype.type(number)
-    if type(x) is Tensor and x.dtype.kind in "iu" and seeds:
-        return np.array(x.tolist(), x.dtype)
-    if type(x) in (list, tuple):
-        found = type(x)(with_ints(item, seeds) for item in x)
-        return found if any(map(operator.is_not, found, x)) else x
-    return x
 
 
 def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keywords) -> Any:

@@ -46,7 +46,6 @@ from tracegrad.world.interception import (
     holds_tensors,
     instead,
     stacked,
-    with_numbers_it_takes,
 )
 from tracegrad.world.jax_table import is_public
 from tracegrad.world.jax_tree_calls import function_under_a_name, tree_function
@@ -63,6 +62,7 @@ from tracegrad.world.native_reads import (
     keys_of,
     with_plain_keys,
 )
+from tracegrad.world.numbers_for_functions import with_numbers_it_takes
 from tracegrad.world.scipy_table import is_distribution
 from tracegrad.world.world import CALL, RULES, World, rule_for
 

@@ -34,8 +34,9 @@ from tracegrad.world.array_to_tensor import Operands
 from tracegrad.world.callable_names import is_library
 from tracegrad.world.code_origin import is_interpreted, is_of_tracegrad
 from tracegrad.world.equal_keys import HASHING, PARTS, rekey
-from tracegrad.world.interception import as_key, instead, number_of, run_native, stacked
+from tracegrad.world.interception import as_key, instead, run_native, stacked
 from tracegrad.world.native_readers import is_of_machine, refuse_written
+from tracegrad.world.numbers_for_functions import number_of
 from tracegrad.world.outside_writes import Copies, OutsideWrites
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM, Kept, added
