@@ -109,7 +109,7 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
 
 def _of_numpy(numbers: Sequence[Any]) -> list[Any]:
     """Numbers of Python's of which NumPy computes as NumPy does, which raises elsewhere."""
-    i = next(i for i, x in enumerate(numbers) if type(x) is Tensor)
+    i = next((i for i, x in enumerate(numbers) if type(x) is Tensor), None)  # else `out` is one
     return [strengthen(x) if k == i else x for k, x in enumerate(numbers)]
 
 
