@@ -223,7 +223,7 @@ def kalman_filter_of_a_dataclass():
     return tracker.filter, tracker, between
 
 
-@job(lambda rng: (rng.normal(size=16),), eager="low._taps")
+@job(lambda rng: (rng.normal(size=16),))
 def filter_with_taps_made_late():
     class LowPass:
         def __init__(self, cutoff, order):
