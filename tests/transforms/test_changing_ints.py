@@ -264,6 +264,13 @@ ASKED = {
     "as an axis": lambda x, n: np.sum(np.sum(x.reshape(1, 3), axis=n % 2)),
     "as a shift": lambda x, n: np.sum(np.roll(x, n) * x),
     "by a function in C": lambda x, n: np.sum(x) * math.comb(n, 2),
+    "as a length of a transform": lambda x, n: np.sum(np.abs(np.fft.fft(x, n)) ** 2),
+    "as degrees of freedom": lambda x, n: np.var(x, ddof=n % 2) * x[0],
+    "as how often": lambda x, n: np.sum(np.tile(x, n)) + np.sum(np.repeat(x * x, n)),
+    "as a diagonal": lambda x, n: np.sum(np.tril(np.outer(x, x), k=n % 3)),
+    "as a width": lambda x, n: np.sum(np.pad(x, n) ** 2),
+    "as a number of axes": lambda x, n: np.sum(np.tensordot(TABLE[:3], TABLE[:3] * x, n % 2 + 1)),
+    "as an exponent of a matrix": lambda x, n: np.sum(np.linalg.matrix_power(np.outer(x, x), n)),
 }
 
 

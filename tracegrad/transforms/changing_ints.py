@@ -92,9 +92,9 @@ class ChangingInts:
             if source is not None and source.place in self._tried() - read:
                 numbers[value] = source.place, int(holder)
         asked = _asked(run, numbers) if numbers else {}
-        for place, number in asked.items():
+        for place, few in asked.items():
             needed = self._needed.get(place, VALUES)
-            self._needed[place] = needed + 1 if 0 <= number < FEW else MORE * needed
+            self._needed[place] = needed + 1 if few else MORE * needed
         self.arguments -= asked.keys()
         self.places -= asked.keys()
         return bool(asked)
@@ -112,19 +112,24 @@ def _met(number: int, arguments: Arguments, versions: Iterable[Version]) -> set[
     return found
 
 
-def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, int]:
-    """Of which numbers, or of what is computed of them, Python has asked more than yes or no."""
+def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, bool]:
+    """Of which numbers, or of what is computed of them, Python has asked more than yes or no.
+
+    By place: whether it has only told a length that is one number, and small.
+    """
     nodes = [*with_turns(run.trace.builder.nodes)]
     producer = {value: node for node in nodes for value in node.results}
     waiting = [n.operand for n in nodes if isinstance(n, Check) and n.look != "bool"]
-    sizes = run.trace.sizes
-    waiting += [
-        x for name, x in sizes.given.items() if isinstance(sizes.resolve(symbol(name)), int)
-    ]
     seen: set[Value] = set()
     while waiting:
         value = waiting.pop()
         if value not in seen:
             seen.add(value)
             waiting += producer[value].operands if value in producer else ()
-    return dict([known for value, known in numbers.items() if value in seen])
+    sizes = run.trace.sizes
+    fixed = {x for name, x in sizes.given.items() if isinstance(sizes.resolve(symbol(name)), int)}
+    return {
+        place: value not in seen and 0 <= number < FEW
+        for value, (place, number) in numbers.items()
+        if value in seen or value in fixed
+    }
