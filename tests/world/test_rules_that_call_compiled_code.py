@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from checks import assert_close
@@ -63,3 +65,21 @@ def test_a_primitive_calls_it(made, draws):
     slope = tg.grad(loss)
     for _ in range(3):
         assert_close(slope(X)[:2], np.array([8.23481212, 8.92756902]), 1e-8)
+
+
+def test_a_primitive_holds_a_proxy_of_what_is_no_more():
+    class Owner:
+        pass
+
+    owner = Owner()
+    held = [weakref.proxy(owner)]
+
+    @primitive
+    def doubled(x):
+        return 2.0 * x if held else x
+
+    defvjp(doubled, lambda ans, x: lambda g: 2.0 * g)
+    del owner
+    slope = tg.grad(lambda x: np.sum(doubled(x)))
+    for _ in range(3):
+        assert_close(slope(X), np.full(X.shape, 2.0), 0.0)

@@ -19,6 +19,7 @@ import numpy as np
 from tracegrad.errors import TraceError
 from tracegrad.machine.world_protocol import attributes_of
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.weak_proxies import is_gone
 from tracegrad.user_code.captures import taken_out
 from tracegrad.user_code.program_points import at_line
 
@@ -79,7 +80,7 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
     seen: set[int] = set()
     while todo and len(seen) < _LIMIT:
         x, steps = todo.pop()
-        if id(x) in seen or isinstance(x, type | ModuleType | str | bytes):
+        if id(x) in seen or is_gone(x) or isinstance(x, type | ModuleType | str | bytes):
             continue
         seen.add(id(x))
         if is_traced_by(x, trace):
@@ -128,7 +129,7 @@ def holds_history(function: Any) -> bool:
     seen: set[int] = set()
     while todo:
         x = todo.pop()
-        if isinstance(x, _HOLDING_NOTHING) or id(x) in seen:
+        if id(x) in seen or is_gone(x) or isinstance(x, _HOLDING_NOTHING):
             continue
         if getattr(x, "requires_grad", False) is True or len(seen) == _FEW:
             return True

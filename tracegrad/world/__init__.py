@@ -17,8 +17,9 @@ with how the user calls it.
   before, `equal_keys.py` and `dict_keys.py` which keys are one place, `outside_memory.py` arrays
   that C code reads as they are.
 - Calls that would lose a gradient: `interception.py`, `scipy_table.py`, `jax_table.py`; arrays that
-  are filled: `array_to_tensor.py`, of memory that is new: `fresh_arrays.py`; who is who for the
-  caller: `stand_ins.py`, `tensor_places.py`.
+  are filled: `array_to_tensor.py`, of memory that is new: `fresh_arrays.py`; numbers for functions
+  that take no Tensor: `numbers_for_functions.py`; who is who for the caller: `stand_ins.py`,
+  `tensor_places.py`.
 - Loops: `recording.py`, `closing.py`, `turn_equality.py`, `loop_runner.py` and what they name.
 - `untraced_world.py` is the world of functions that stay eager: it answers, and guards nothing.
 """

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import TraceError
+from tracegrad.runtime.weak_proxies import is_gone
 from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.closures import inside
@@ -73,7 +74,7 @@ def reached(thing: Any) -> Iterator[Any]:
     seen: set[int] = set()
     while todo:
         for x in todo.popleft():  # of what has many items only so many are taken as are asked for
-            if id(x) not in seen and not isinstance(x, str | bytes):
+            if not (id(x) in seen or is_gone(x) or isinstance(x, str | bytes)):
                 seen.add(id(x))
                 yield x
                 if not isinstance(x, _HOLDING_NOTHING):
