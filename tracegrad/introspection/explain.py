@@ -12,7 +12,7 @@ from codegen.array_bytes import bytes_text
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node
 from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
-from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.arguments.signature import WHOLE, Arguments, Leaf
 from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.traced_run import lie_in_order
 from tracegrad.compiled.version import Version
@@ -151,7 +151,7 @@ def _number_of(versions: Sequence[Version]) -> Leaf | None:
 
 
 def _is_number(leaf: Leaf) -> bool:
-    return leaf.kind[0] == "static" and type(leaf.value) is int
+    return leaf.kind == WHOLE or (leaf.kind[0] == "static" and type(leaf.value) is int)
 
 
 def _changed(guard: Guard) -> str:
@@ -228,7 +228,8 @@ def _other_arguments(before: Arguments, now: Arguments) -> str:
             return f"{now.text_of(leaf)} had {had} arrays, has {len(leaf.rows)}"
         if other is None or other.kind != leaf.kind:
             was = _kind(other) if other is not None else "absent"
-            return f"{now.text_of(leaf)} was {was}, is {_kind(leaf)}"
+            shown = _short(leaf.value) if leaf.kind == WHOLE else _kind(leaf)
+            return f"{now.text_of(leaf)} was {was}, is {shown}"
     for name, old, new in zip(now.parameters, before.specs, now.specs, strict=True):
         if old != new:
             return f"{name} has another structure"
