@@ -498,11 +498,14 @@ class Sizes:
             self.data[name] = look
         return symbol(name)
 
+    def name_of_input(self, value: Any) -> str | None:
+        """The symbol that an input is, which is a whole number; None for others."""
+        return next((name for name, known in self.given.items() if known is value), None)
+
     def see_number(self, value: Any, number: Any) -> None:
         """An input that is a length is this number."""
-        for name, known in self.given.items():
-            if known is value:
-                self.seen[name] = int(number)
+        if (name := self.name_of_input(value)) is not None:
+            self.seen[name] = int(number)
 
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""

@@ -61,9 +61,9 @@ from tracegrad.tensors.devices import (
     with_numbers_there,
 )
 from tracegrad.tensors.given_to_jax import refuse_text
-from tracegrad.tensors.number_attributes import with_known_numbers
 from tracegrad.tensors.numpy_words import no_index, no_items, no_length, no_number
 from tracegrad.tensors.printing import text_of
+from tracegrad.tensors.whole_numbers import with_ints
 from tracegrad.user_code import lost_gradients
 from tracegrad.user_code.bytecode import operation
 from tracegrad.user_code.lost_conversions import made_plain, written_into_plain
@@ -606,7 +606,7 @@ def apply_to_tensors(
     try:
         if special and STATE.trace is not None:
             refuse_devices(op, operands)
-            attributes = with_known_numbers(attributes)
+            attributes = {name: with_ints(x) for name, x in attributes.items()}
             operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]

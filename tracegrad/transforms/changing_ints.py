@@ -21,13 +21,12 @@ from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import Mode
 from tracegrad.tracing.path_tree import with_turns
 from tracegrad.values.pytree import Path
+from tracegrad.world.lengths import FEWEST
 
 VALUES = 2
 """That have programs of their own, before one is made for all."""
 MORE = 4
 """Times as many come before it is tried once more, where the function asked what number it is."""
-FEW = 8
-"""A smaller number may only be too few turns for a loop: then one more value is enough."""
 
 
 class ChangingInts:
@@ -115,7 +114,7 @@ def _met(number: int, arguments: Arguments, versions: Iterable[Version]) -> set[
 def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, bool]:
     """Of which numbers, or of what is computed of them, Python has asked more than yes or no.
 
-    By place: whether it has only told a length that is one number, and small.
+    By place: whether it has only told how many turns a loop has, and these are too few for one.
     """
     nodes = [*with_turns(run.trace.builder.nodes)]
     producer = {value: node for node in nodes for value in node.results}
@@ -129,7 +128,7 @@ def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, bo
     sizes = run.trace.sizes
     fixed = {x for name, x in sizes.given.items() if isinstance(sizes.resolve(symbol(name)), int)}
     return {
-        place: value not in seen and 0 <= number < FEW
+        place: value not in seen and 0 <= number < FEWEST
         for value, (place, number) in numbers.items()
         if value in seen or value in fixed
     }

@@ -36,6 +36,7 @@ from tracegrad.tensors.complex_numbers import real_part
 from tracegrad.tensors.constructors import as_tensor, tensor
 from tracegrad.tensors.refused_writes import is_read_only
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.whole_numbers import with_ints
 from tracegrad.tensors.zero_dimensional import as_0d_array, as_of_function, as_of_method
 from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.traced_scipy.sparse import Sparse
@@ -46,7 +47,6 @@ from tracegrad.world.jax_random import is_key_within
 from tracegrad.world.number_inputs import own as new
 from tracegrad.world.numbers_for_functions import (
     numbers_for,
-    with_ints,
     with_numbers,
     with_numbers_it_takes,
 )

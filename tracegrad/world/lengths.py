@@ -21,7 +21,7 @@ from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
 from tracegrad.ops.elementwise import ufuncs
-from tracegrad.ops.python_lists import length
+from tracegrad.ops.python_lists import handed, length
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.pytree import flatten, map_tree
 from tracegrad.world.arrays_of_lengths import MAKERS, made
@@ -30,12 +30,6 @@ from tracegrad.world.shapes_of_lengths import TAKING, shaped
 
 INT = weak("int")
 FEWEST = 8  # turns of a loop that is worth a loop
-_OF_LENGTHS: dict[Any, Callable[..., Dim]] = {
-    ufuncs.add: add,
-    ufuncs.subtract: lambda a, b: minus(a, b),
-    ufuncs.multiply: lambda a, b: mul((a, b)),
-}
-"""What is computed of lengths and is one."""
 MOST_FACTORS = 4  # of a power of a length that is a length
 
 
@@ -76,6 +70,16 @@ for _name in (
 def minus(a: Dim, b: Dim) -> Dim:
     """The difference of lengths."""
     return add(a, mul([-1, b]))
+
+
+COMBINING: dict[Any, Callable[..., Dim]] = {
+    handed: lambda a: a,
+    ufuncs.add: add,
+    ufuncs.subtract: minus,
+    ufuncs.multiply: lambda a, b: mul((a, b)),
+    ufuncs.negative: lambda a: mul((-1, a)),
+}
+"""The ops that make a length of lengths, and how."""
 
 
 def _where_any(dim: Dim) -> Dim:
@@ -316,16 +320,15 @@ class Lengths:
         constant, made = builder.constant_of(value), builder.producer.get(value)
         if constant is not None:
             return constant.value if type(constant.value) is int else None
-        if isinstance(made, Call) and made.op in _OF_LENGTHS:
+        if isinstance(made, Call) and made.op in COMBINING:
             parts = [self._dim_of(v) if v.type == INT else None for v in made.operands]
-            return None if None in parts else _OF_LENGTHS[made.op](*parts)
+            return None if None in parts else COMBINING[made.op](*parts)
         return self.of_input(value)
 
     def of_input(self, value: Value) -> Dim | None:
         """A whole number among the inputs as a length; None for others, and below 0."""
         sizes = self.trace.sizes
-        name = next((name for name, known in sizes.given.items() if known is value), None)
-        if name is not None:
+        if (name := sizes.name_of_input(value)) is not None:
             return symbol(name)
         number = self._number_given(value) if self.free else None
         if number is None or number < 0:

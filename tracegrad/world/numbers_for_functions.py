@@ -6,9 +6,8 @@ import operator
 from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
-import numpy as np
-
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.whole_numbers import with_ints
 from tracegrad.world import native_tables
 
 Operands = tuple[Any, ...]
@@ -63,22 +62,6 @@ def is_of_random(callee: Any) -> bool:
         return True
     of = getattr(callee, "__objclass__", None) or callee
     return str(getattr(of, "__module__", None)).startswith("numpy.random")
-
-
-def with_ints(x: Any, seeds: bool) -> Any:
-    """A nested sequence with ints for Tensors that are whole numbers: a look at each.
-
-    One that `seeds` a generator has them for arrays, too.
-    """
-    if type(x) is Tensor and x.dtype.kind in "iu" and not x.ndim:
-        number = int(x)
-        return number if issubclass(x.__class__, int) else x.dtype.type(number)
-    if type(x) is Tensor and x.dtype.kind in "iu" and seeds:
-        return np.array(x.tolist(), x.dtype)
-    if type(x) in (list, tuple):
-        found = type(x)(with_ints(item, seeds) for item in x)
-        return found if any(map(operator.is_not, found, x)) else x
-    return x
 
 
 def numbers_for(operands: Operands, keywords: Keywords) -> tuple[Operands, Keywords] | None:

@@ -11,7 +11,7 @@ unrolled. Of any other slice the numbers of now are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 from codegen.ir import Call, Value
@@ -26,9 +26,9 @@ from codegen.sizes import (
     symbols,
 )
 from tracegrad.ops.elementwise import ufuncs
-from tracegrad.ops.python_lists import handed, length
+from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.world.lengths import minus
+from tracegrad.world.lengths import COMBINING, minus
 from tracegrad.world.loops.loop_heads import INT, Head
 
 
@@ -139,7 +139,7 @@ class Polynomials:
         parts = [self.of(v) for v in made.operands if v.type == INT]
         if len(parts) < len(made.operands):
             return self._symbol(value)
-        combine = _COMBINING.get(made.op)
+        combine = COMBINING.get(made.op)
         if combine is not None:
             return combine(*parts)
         if made.op in (ufuncs.floor_divide, ufuncs.remainder) and type(parts[1]) is int:
@@ -211,12 +211,3 @@ class Polynomials:
         if self.names_in(change) or min(factors) < 0 < max(factors):
             return None
         return min(factors) > 0
-
-
-_COMBINING: dict[Any, Callable[..., Dim]] = {
-    handed: lambda a: a,
-    ufuncs.add: add,
-    ufuncs.subtract: minus,
-    ufuncs.multiply: lambda a, b: mul((a, b)),
-    ufuncs.negative: lambda a: mul((-1, a)),
-}
