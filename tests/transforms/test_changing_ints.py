@@ -345,3 +345,15 @@ def test_settings_of_models_are_told_apart():
             made(X, layer), eagerly(tg.value_and_grad(layer.loss), X), strict=True
         ):
             assert_same_bits(one, other)
+
+
+def test_the_header_says_which_numbers_a_program_is_for():
+    made = tg.value_and_grad(turns)
+    for n in (20, 30, 15, 3):
+        made(X, n)
+    assert "#     n: a Python int, 8 or more\n" in made.source(X, 40)
+    assert "#     n: a Python int, 3\n" in made.source(X, 3)
+    made = tg.value_and_grad(computed_with)
+    for n in (20, 30, 15):
+        made(X, n)
+    assert "#     n: a Python int\n" in made.source(X, 40)
