@@ -23,7 +23,7 @@ from codegen.emit.statements import (
     origin_of,
     stem_of,
 )
-from codegen.emit.target import Target, condition, literal, negated
+from codegen.emit.target import Target, as_number_of, condition, literal, negated
 from codegen.emit.typed_literals import Constants
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -203,6 +203,7 @@ class Emitter:
     def _node(self, node: Node) -> None:
         match node:
             case Constant(value, result):
+                value = as_number_of(result.type, value)
                 self.shown[result] = Shown(literal(value, self.target), frozenset(), True)
                 self.python_numbers.add(result)
                 self.literals[result] = value

@@ -158,6 +158,17 @@ class Large:
         return self.make()
 
 
+def as_number_of(type: ArrayType, value: Number) -> Number:
+    """A constant as a number of its type: 5 of float64 is ``5.0``, whatever stands beside it."""
+    of = {"float": float, "complex": complex}.get(kind(type.dtype))
+    if of is None or isinstance(value, bool) or not isinstance(value, int):
+        return value
+    try:
+        return of(value)
+    except OverflowError:  # as where it is used
+        return value
+
+
 def literal(value: Number, target: Target) -> Fragment:
     """A number as Python."""
     if isinstance(value, complex):

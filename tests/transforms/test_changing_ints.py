@@ -357,3 +357,44 @@ def test_the_header_says_which_numbers_a_program_is_for():
     for n in (20, 30, 15):
         made(X, n)
     assert "#     n: a Python int\n" in made.source(X, 40)
+
+
+def from_to(x, a, b):
+    s = x[0]
+    for i in range(a, b):
+        s = s * x[1] + i * x[2]
+    return s
+
+
+def two_sizes(x, a, b):
+    total = np.sum(np.zeros((a, b)) + x[0]) * x[1]
+    for i in range(a):
+        for j in range(b):
+            total = total + 1e-3 * x[(i + j) % 3]
+    return total
+
+
+@pytest.mark.parametrize("f", [from_to, two_sizes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("apart", [lambda n: n + 20, lambda n: 60 - n], ids=["one more", "less"])
+def test_two_of_them_that_change_together(f, apart):
+    made = tg.value_and_grad(f)
+    for n in NUMBERS:
+        args = X, n, apart(n)
+        for one, other in zip(made(*args), eagerly(tg.value_and_grad(f), *args), strict=True):
+            assert_same_bits(one, other)
+    assert made.cache_info().hits >= 4
+
+
+@pytest.mark.parametrize("f", [turns, filled, counted_down, ASKED["as a text"]])
+@pytest.mark.parametrize("called", [False, True])
+def test_looks_at_programs_of_other_numbers(f, called):
+    """They are no calls: what a function is asked about decides nothing."""
+    made = tg.value_and_grad(f)
+    for n in (2, 3, 1, 4, 20, 2, 30, 12, 3):
+        if called:
+            made(X, n)
+        assert "def " in made.source(X, n)
+        assert made.graph(X, n)
+        made.verify(X, n)
+    for one, other in zip(made(X, 7), eagerly(tg.value_and_grad(f), X, 7), strict=True):
+        assert_same_bits(one, other)

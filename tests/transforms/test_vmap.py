@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close, run_in_jax
+from checks import assert_close, assert_same_bits, run_in_jax
 from numpy.testing import assert_allclose
 from programs import PROGRAMS, Draw, Program
 
@@ -719,3 +719,25 @@ def test_tensors_that_a_function_reads_have_gradients_in_eager_calls(
         x.grad = None
         mapped(batch).sum().backward()
         assert (x.grad.numpy() == 4.0).all()
+
+
+WHOLE_FACTORS = {
+    "a literal": lambda w: np.sum(w) * 5,
+    "within the sum": lambda w: np.sum(w * 5),
+    "two": lambda w: -np.sum(w) * 3 * 2,
+    "beyond 64 bits": lambda w: np.sum(w) * 2**40 * 2**40,
+    "zero, and a sign": lambda w: np.sum(w) * 0 * -6,
+    "beside nothing": lambda w: np.sum(w[:0]) + np.sum(w) * 5,
+}
+
+
+@pytest.mark.parametrize("f", WHOLE_FACTORS.values(), ids=WHOLE_FACTORS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("batched", [False, True])
+def test_gradients_with_whole_factors_are_floats(monkeypatch, f, dtype, batched):
+    x = np.ones((2, 3), dtype)
+    made = tg.vmap(tg.grad(f)) if batched else tg.grad(f)
+    found = made(x)
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert_same_bits(found, (tg.vmap(tg.grad(f)) if batched else tg.grad(f))(x))
+    assert found.dtype == dtype

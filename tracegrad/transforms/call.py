@@ -442,7 +442,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         """
         every = self._every
         reason = why(arguments, mode, every, left[0].said if left else "")
-        if not left:
+        if counts and not left:
             self._ints.meet(arguments, mode, every)
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
@@ -463,7 +463,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                 purpose = self._purpose if of_arrays else Purpose.of(counts)
                 run = self._run(arguments, mode, known, histories, purpose=purpose)
                 if run.serves:
-                    if self._ints.are_asked_for(run, arguments, every):
+                    if self._ints.are_asked_for(run, arguments, every, counts):
                         return None
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key

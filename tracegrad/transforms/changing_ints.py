@@ -2,9 +2,10 @@
 
 A whole number is a setting at first: it may be a length, an axis, a key or a number of turns, so
 each of its values has a program of its own. Where `VALUES` of one number have come (an argument, or
-what stands at a place outside) and calls differed in nothing else, the next program has it as an
-input. If the function then asks what number it is, it is a setting again, until many more values
-have come. XLA computes with 64 bits, where Python's numbers are longer: on JAX it is a setting.
+what stands at a place outside) and calls differed in whole numbers alone, the next program has it
+as an input. If the function then asks what number it is, it is a setting again, until many more
+values have come. XLA computes with 64 bits, where Python's numbers are longer: on JAX it is a
+setting.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from codegen.ir import Check, Value
 from codegen.sizes import symbol
-from tracegrad.arguments.signature import WHOLE, Arguments, is_whole
+from tracegrad.arguments.signature import WHOLE, Arguments, Leaf, is_whole
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import Mode
@@ -53,11 +54,10 @@ class ChangingInts:
         if same:
             self._meet_outside(same[-1])
             return
-        for number, leaf in enumerate(arguments.leaves):
-            if leaf.kind[0] == "static" and is_whole(leaf.value):
-                place = (arguments.parameters[leaf.parameter], leaf.path)
-                if len(_met(number, arguments, same_mode)) >= self._needed.get(place, VALUES):
-                    self.arguments.add(place)
+        for leaf, values in _met(arguments, same_mode):
+            place = arguments.parameters[leaf.parameter], leaf.path
+            if len(values) >= self._needed.get(place, VALUES):
+                self.arguments.add(place)
 
     def _meet_outside(self, version: Version) -> None:
         """The version stands for a call, but for what is read outside."""
@@ -73,10 +73,13 @@ class ChangingInts:
         """The places outside that are inputs because calls changed what they hold."""
         return self.places & self._met.keys()
 
-    def are_asked_for(self, run: Run, arguments: Arguments, versions: Sequence[Version]) -> bool:
+    def are_asked_for(
+        self, run: Run, arguments: Arguments, versions: Sequence[Version], counts: bool
+    ) -> bool:
         """Whether a run has asked what number an input is: calls have it as a setting again.
 
-        Not where a version has it as an input: then that is for others of its values.
+        Not where a version has it as an input: then that is for others of its values. A run that
+        only looks does not count.
         """
         numbers: dict[Value, tuple[Hashable, int]] = {}
         same = [version for version in versions if version.arguments.key == arguments.key]
@@ -91,6 +94,8 @@ class ChangingInts:
             if source is not None and source.place in self._tried() - read:
                 numbers[value] = source.place, int(holder)
         asked = _asked(run, numbers) if numbers else {}
+        if not counts:
+            return bool(asked)
         for place, few in asked.items():
             needed = self._needed.get(place, VALUES)
             self._needed[place] = needed + 1 if few else MORE * needed
@@ -99,16 +104,30 @@ class ChangingInts:
         return bool(asked)
 
 
-def _met(number: int, arguments: Arguments, versions: Iterable[Version]) -> set[int]:
-    """The values of one whole number, of this call and of versions that differ in it alone."""
-    leaf, found = arguments.leaves[number], {arguments.leaves[number].value}
+def _met(arguments: Arguments, versions: Iterable[Version]) -> list[tuple[Leaf, set[int]]]:
+    """The settings of a call that are whole numbers, and the values of each.
+
+    They are those of this call and of versions that differ from it in such settings alone.
+    """
+    places = [
+        i
+        for i, leaf in enumerate(arguments.leaves)
+        if leaf.kind[0] == "static" and is_whole(leaf.value)
+    ]
+    values = {i: {arguments.leaves[i].value} for i in places}
     for version in versions:
         known = version.arguments
-        if len(known.leaves) == len(arguments.leaves) and is_whole(known.leaves[number].value):
-            leaves = (*known.leaves[:number], leaf, *known.leaves[number + 1 :])
-            if replace(known, leaves=leaves).key == arguments.key:
-                found.add(known.leaves[number].value)
-    return found
+        leaves = [*known.leaves]
+        if len(leaves) != len(arguments.leaves) or not all(
+            is_whole(leaves[i].value) for i in places
+        ):
+            continue
+        for i in places:
+            leaves[i] = arguments.leaves[i]
+        if replace(known, leaves=tuple(leaves)).key == arguments.key:
+            for i in places:
+                values[i].add(known.leaves[i].value)
+    return [(arguments.leaves[i], values[i]) for i in places]
 
 
 def _asked(run: Run, numbers: dict[Value, tuple[Hashable, int]]) -> dict[Any, bool]:
