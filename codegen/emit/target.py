@@ -158,9 +158,12 @@ class Large:
         return self.make()
 
 
+_OF_KINDS: Mapping[str, Callable[[int], Number]] = {"float": float, "complex": complex}
+
+
 def as_number_of(type: ArrayType, value: Number) -> Number:
     """A constant as a number of its type: 5 of float64 is ``5.0``, whatever stands beside it."""
-    of = {"float": float, "complex": complex}.get(kind(type.dtype))
+    of: Callable[[int], Number] | None = _OF_KINDS.get(kind(type.dtype))
     if of is None or isinstance(value, bool) or not isinstance(value, int):
         return value
     try:
