@@ -16,7 +16,7 @@ def with_ints(x: Any, seeds: bool = False) -> Any:
     if hasattr(x, "_array") and x.dtype.kind in "iu":  # a Tensor
         if not x.ndim:
             number = int(x)
-            return number if issubclass(x.__class__, int) else x.dtype.type(number)
+            return number if type(x._array) is int else x.dtype.type(number)
         return np.array(x.tolist(), x.dtype) if seeds else x
     if type(x) in (list, tuple):
         found = type(x)(with_ints(item, seeds) for item in x)
