@@ -556,14 +556,14 @@ def test_arrays_are_returned_for_arrays_and_tensors_for_tensors(compiled, monkey
 @pytest.mark.parametrize(
     "value, instead, static",
     [
-        (collections.defaultdict(list), "pass dict(d)", "pass tuple(d.items())"),
-        (collections.Counter(a=2), "pass dict(d)", "pass tuple(d.items())"),
+        (collections.defaultdict(list), None, "pass tuple(d.items())"),
+        (collections.Counter(a=2), None, "pass tuple(d.items())"),
         (collections.ChainMap({}), None, "pass tuple(d.items())"),
         (types.MappingProxyType({}), "pass dict(d)", "pass tuple(d.items())"),
-        (collections.deque(), "pass list(d)", "pass tuple(d)"),
+        (collections.deque(), None, "pass tuple(d)"),
         (array.array("d"), "pass list(d)", "pass tuple(d)"),
         (types.SimpleNamespace(), None, "pass tuple(vars(d).items())"),
-        ({1}, "pass frozenset(d)", "pass frozenset(d)"),
+        ({1}, None, "pass frozenset(d)"),
         (bytearray(), "pass bytes(d)", "pass bytes(d)"),
         (type("Equal", (), {"__eq__": lambda a, b: True})(), None, "give it __hash__"),
         (([],), None, "its items must be hashable"),

@@ -6,7 +6,7 @@ all met, and each result is compared with the plain function on NumPy.
 
 from __future__ import annotations
 
-import collections
+import array
 import enum
 import functools
 import inspect
@@ -146,8 +146,7 @@ REFUSED = {
     "matrix": (np.ones((2, 2)).view(np.matrix), r"x is a matrix.*np\.asarray"),
     "masked": (np.ma.masked_array(X, X > 0), r"x is a MaskedArray.*mask.*filled"),
     "a class of the user's": (X.view(Own), r"x is a Own.*np\.asarray"),
-    "set": ({1.0}, "x is a set"),
-    "deque": (collections.deque([1.0]), "x is a deque"),
+    "array of Python": (array.array("d", [1.0]), "x is a array"),
     "bytearray": (bytearray(b"a"), "x is a bytearray"),
 }
 

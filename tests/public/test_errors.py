@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import operator
 import os
 import random
@@ -134,10 +133,10 @@ def test_backward_of_many_numbers_needs_a_cotangent():
 
 def test_arguments_of_unknown_type_are_named():
     made = tg.grad(lambda x, settings: np.sum(x))
-    with pytest.raises(errors.ArgumentError, match=r"settings.*deque"):
-        made(X, collections.deque([1.0]))
+    with pytest.raises(errors.ArgumentError, match=r"settings.*bytearray"):
+        made(X, bytearray(b"a"))
     with pytest.raises(errors.ArgumentError, match="settings"):
-        made(X, {"a": {1, 2}})
+        made(X, {"a": bytearray(b"a")})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -78,6 +78,14 @@ def refuse_overlap(text: str) -> None:
     ).as_refusal()
 
 
+def refuse_two_ways(container: Any) -> None:
+    """Raises where a container among the arguments is met outside, and changed by either way."""
+    raise ArgumentError(
+        f"the function changes a {type(container).__name__} among its arguments, which it reaches "
+        "by another way as well (as an attribute, a global, or in another argument): pass a copy"
+    ).as_refusal()
+
+
 def in_c_order(array: Any, axes: int) -> bool:
     """Whether an array lies in memory in the order of its axes, if it has so many or more."""
     return not isinstance(array, np.ndarray) or array.ndim < axes or array.flags.c_contiguous
@@ -91,6 +99,7 @@ class Borrowed:
         self._apart = apart
         self._arrays: list[tuple[Any, Tensor, Any]] = []  # given, as the function had it, its node
         self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
+        self._contents: list[Any] = []  # what each of the given held
         self._given: dict[int, Any] = {}  # by id of what the function had
         self._known: dict[int, Any] = {}  # containers as the function has them, by id of the given
         self._had: dict[int, Any] = {}  # what the function had first, by id of the given
@@ -131,6 +140,7 @@ class Borrowed:
                 if other is not had:
                     STATE.machine.world.shared |= {id(had), id(other)}
             self._containers.append((given, had, _content(had)))
+            self._contents.append(_content(given))
         for inner, other in zip(children(given), children(had), strict=True):
             self.watch(inner, other)
 
@@ -152,12 +162,32 @@ class Borrowed:
             STATE.machine.world.stands_for(tensor, given)
 
     @property
+    def changed_containers(self) -> list[Any]:
+        """The caller's containers of which the function has changed its own."""
+        every = self._containers
+        return [given for given, had, before in every if _differs(before, _content(had))]
+
+    def met_outside(self, read: Collection[int], changed: Collection[int]) -> list[Any]:
+        """The caller's containers that a run has come to by another way, and changed by either.
+
+        `read` are the ids of what it has met outside, `changed` of what it has changed there.
+        """
+        own = self.changed_containers if read else ()
+        met = [given for given in own if id(given) in read]
+        return [*met, *[given for given, _, _ in self._containers if id(given) in changed]]
+
+    @property
     def changed(self) -> str:
         """What kind of container was changed; "" for none."""
-        for given, had, before in self._containers:
-            if _differs(before, _content(had)):
-                return f"an argument of type {type(given).__name__}"
-        return ""
+        found = self.changed_containers
+        return f"an argument of type {type(found[0]).__name__}" if found else ""
+
+    def settle_eager(self, shown: Callable[[Any], Any] = array_of) -> None:
+        """As `settle`, of an eager run, which sees no other way to the caller's containers."""
+        for (given, _, _), content in zip(self._containers, self._contents, strict=True):
+            if _differs(content, _content(given)):
+                refuse_two_ways(given)
+        self.settle(shown)
 
     def settle(self, shown: Callable[[Any], Any] = array_of) -> None:
         """Carries what the function did to the caller's own objects.
@@ -191,6 +221,8 @@ class Borrowed:
                         "among the arguments, each with a gradient of its own: pass a copy at one"
                     ).as_refusal()
                 _replace(given, now, partial(self._shown, shown))
+                if shown is not array_of and STATE.machine is not None and STATE.trace is None:
+                    _tell_of_tensors(STATE.machine.world, given, before)
 
     def settle_raised(self) -> None:
         """The function has raised: what it did before that is done; what cannot be, is left."""
@@ -253,6 +285,17 @@ def _replace(container: Any, content: Any, plain: Callable[[Any], Any]) -> None:
 
 
 _ABSENT = object()
+
+
+def _tell_of_tensors(world: Any, container: Any, before: Any) -> None:
+    """Tells the world of the caller of new Tensors there, which may be arrays to its own."""
+    plain = isinstance(container, dict | list)
+    holder = container if plain else getattr(container, "__dict__", None)
+    if holder is None:
+        return
+    known = set(map(id, before.values() if isinstance(before, dict) else before))
+    held = holder.values() if isinstance(holder, dict) else holder
+    world.puts((holder, *[x for x in held if isinstance(x, Tensor) and id(x) not in known]), {})
 
 
 def written_leaves(

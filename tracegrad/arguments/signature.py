@@ -15,7 +15,16 @@ from __future__ import annotations
 import inspect
 import keyword
 from array import array
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType, MethodType, SimpleNamespace
@@ -33,6 +42,7 @@ from tracegrad.values.pytree import (
     Item,
     Path,
     TreeSpec,
+    children,
     flatten,
     has_text,
     leaf_paths,
@@ -99,6 +109,12 @@ class Arguments:
         return tuple([leaf.value for leaf in self.leaves if leaf.kind[0] == "object"])
 
     @property
+    def containers(self) -> list[Any]:
+        """The containers that are taken apart, inner ones as well."""
+        pairs = zip(self.values, self.specs, strict=True)
+        return [x for value, spec in pairs for x in _taken_apart(value, spec)]
+
+    @property
     def beside_fields(self) -> str:
         """Which argument has attributes that are no fields, and is no object known by its class."""
         for name, value, spec in zip(self.parameters, self.values, self.specs, strict=True):
@@ -158,6 +174,15 @@ class Arguments:
             id(leaf): s if not leaf.path or taken.count(s) == 1 else w
             for leaf, s, w in zip(self.leaves, short, whole, strict=True)
         }
+
+
+def _taken_apart(value: Any, spec: TreeSpec) -> Iterator[Any]:
+    """A container and those in it, down to what are leaves of its structure."""
+    if not spec.children:
+        return
+    yield value
+    for inner, child in zip(children(value), spec.children, strict=True):
+        yield from _taken_apart(inner, child)
 
 
 def _can_change(spec: TreeSpec) -> bool:
@@ -345,8 +370,9 @@ def bind(
     shown: inspect.Signature | None = None,
     name_of_function: str = "function",
     by_class: Callable[[type], bool] = lambda cls: False,
-    numbers: Collection[tuple[str, Path]] = (),
     wanted: Collection[int] | None = None,
+    numbers: Collection[tuple[str, Path]] = (),
+    changed: Collection[str] = (),
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises Python's own TypeError.
 
@@ -356,8 +382,8 @@ def bind(
     `shown` are parameters that name what ``*args`` takes, where the call fits them. Of objects that
     are known by identity, and of a class that `by_class` knows, the key holds the class. So it is
     of dataclass instances with more than their fields, but for parameters that are `wanted`: by
-    their fields the function is differentiated. None: there are no such objects. Whole `numbers` at
-    these places are inputs.
+    their fields the function is differentiated. None: there are no such objects. Containers that
+    the function has `changed` are objects as well. Whole `numbers` at these places are inputs.
     """
     try:
         bound = signature.bind(*args, **kwargs)
@@ -393,17 +419,22 @@ def bind(
     keywords = tuple(keyword for _, _, keyword in given)
     specs, leaves = [], []
     apart = range(len(given)) if wanted is None else [at % (len(given) or 1) for at in wanted]
+    kind: Any
     for i, (name, value, _) in enumerate(given):
         if name in static:
             leaves.append(Leaf(i, (), value, _static(value, name, UNHASHABLE)))
             specs.append(TreeSpec())
             continue
         whole = None if i in apart else partial(_is_whole, by_class)
+        if whole is not None and parameters[i] in changed and by_class(type(value)):
+            kind = ("object", type(value))
+            leaves.append(Leaf(i, (), value, kind))
+            specs.append(TreeSpec())
+            continue
         flat, spec = flatten(value, whole)
         specs.append(spec)
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
-            kind: Any
             if whole is not None and is_dataclass(leaf) and whole(leaf):
                 kind = ("object", type(leaf))
             elif name in unread and is_plain(leaf):

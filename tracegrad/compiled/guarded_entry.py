@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -23,6 +24,7 @@ from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import shape_of_rows
 from tracegrad.compiled.captured import Captured, memory
 from tracegrad.compiled.version import Version
+from tracegrad.compiled.written_outside import are_apart, within
 from tracegrad.execution.nonfinite import checked
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
@@ -144,6 +146,7 @@ def entry_body(
     if inlined is None:
         conditions.append(f"unchanged({objects_text(version)})")
     lines += [*_unless(conditions), *(inlined or ())]
+    lines += _unless(_apart(version, parameters, looked_at, names))
     captures = [f"c{i}" for i in range(len(version.captured))]
     lines += _tried(_reads(version, captures, names), "Exception")
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
@@ -196,6 +199,24 @@ def objects_text(version: Version) -> str:
     """The objects that are known by their class, as an argument of what asks about the state."""
     names = [f"given{number}" for number in range(version.objects)]
     return f"({', '.join(names)},)" if names else ""
+
+
+def _apart(
+    version: Version, parameters: Sequence[str], looked_at: Container[int], names: dict[str, Any]
+) -> list[str]:
+    """That no container among the arguments is one that calls change outside."""
+    finders = version.written_containers
+    if not finders:
+        return []
+    texts = [
+        path_text(parameters[i], path, names)
+        for i, spec in enumerate(version.arguments.specs)
+        if i in looked_at
+        for path, _ in within(spec)
+    ]
+    names["are_apart"] = version.asked(partial(are_apart, finders))
+    objects = objects_text(version)
+    return [f"are_apart({objects}{', ' * bool(objects)}({''.join(f'{t}, ' for t in texts)}))"]
 
 
 def _answered(call: str, counted: Sequence[str]) -> list[str]:

@@ -449,7 +449,7 @@ def _done(
     for change in prepared_changes(stores, returned.effects, Replay(tensors, inputs)):
         change.do()
     for store, tensor in zip(stores, stored, strict=True):
-        now = store.operands[0]
+        now = store.stands
         stays = tensor._node is None and getattr(now, "_node", None) is LEAF
         if recorded and isinstance(now, Tensor) and not stays:
             now._node = tensor._node  # a leaf that is written to under no_grad stays one

@@ -117,6 +117,7 @@ class Run:
     seconds: float  # that it took, with the comparison of the state before and after
     grad_enabled: bool | None  # while it ran; None where the function does not ask
     recorded: bool  # something that it returned or left has a history, of Tensors from outside
+    counted: Collection[Any] = ()  # places of ints outside that it counts in, which needs a program
     supersedes: bool = False  # the version that stood for the call but for a look
 
     @property
@@ -329,6 +330,9 @@ def run_traced(
         for value, tensor in zip(given, tensors, strict=True):
             borrowed.stands_for(value, tensor)
         effect = effect or elsewhere or borrowed.changed or trace.unseen
+        met = borrowed.met_outside(world.met, set(map(id, world.changed_holders())))
+        if met:
+            raise AsGiven(met, outside=True)
         if not effect:
             _refuse_written(stores, tapes)
         if of_tensors and not effect:
@@ -360,6 +364,7 @@ def run_traced(
             seconds=seconds,
             grad_enabled=mode,
             recorded=recorded,
+            counted=world.counted() if effect else (),
         )
         if run.serves or run.lacks_tape or run.needs_numbers or not purpose.answers:
             run.undo()  # the program will write and draw, or another run
@@ -369,7 +374,7 @@ def run_traced(
     if counted or (world.in_other_form and not run.serves):
         if not run.serves:
             run.undo()
-        raise AsGiven
+        raise AsGiven(borrowed.changed_containers)
     return run
 
 

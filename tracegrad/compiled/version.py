@@ -40,6 +40,7 @@ from tracegrad.compiled.traced_run import (
     required_of,
     run_traced,
 )
+from tracegrad.compiled.written_outside import written_arrays, written_containers
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -230,12 +231,12 @@ class Version:
     @cached_property
     def written_outside(self) -> tuple[tuple[Guard, tuple[int, ...]], ...]:
         """Where arrays stand that calls write into, each with the others among the captured."""
-        every = [*enumerate(self.captured)]
-        guards = overwritten(store for returned in self.results for store in returned.stores)
-        return tuple(
-            (guard, tuple([i for i, captured in every if not captured.stands_at(guard)]))
-            for guard in guards
-        )
+        return written_arrays(self.results, self.captured)
+
+    @cached_property
+    def written_containers(self) -> tuple[Callable[[], Any], ...]:
+        """What finds the containers outside that calls change, which no argument may be."""
+        return written_containers(self.results, self.arguments)
 
     @property
     def axes_in_order(self) -> int:
@@ -289,14 +290,14 @@ class Version:
         """Tells whether all that the trace read from outside is as it was."""
         return self.check.unchanged
 
-    def asked(self, question: Callable[[], bool]) -> Callable[..., bool]:
+    def asked(self, question: Callable[..., bool]) -> Callable[..., bool]:
         """A question about the state that is asked with the objects among the arguments, if any."""
         if not self.objects:
             return question
 
-        def ask(objects: tuple[Any, ...]) -> bool:
+        def ask(objects: tuple[Any, ...], *more: Any) -> bool:
             with given_objects(objects):
-                return question()
+                return question(*more)
 
         return ask
 

@@ -127,7 +127,7 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any], reco
         raise
     finally:
         STATE.update(**before)
-    borrowed.settle()
+    borrowed.settle_eager()
     if (
         not records
         and STATE.grad_enabled
@@ -202,7 +202,7 @@ def derivative_of_arrays(
         raise
     finally:
         STATE.standing = before
-    borrowed.settle()
+    borrowed.settle_eager()
     check_returned(value, transform, name)
     cts: list[Any] = [None] * len(inputs)
     if isinstance(value, Tensor) and value.requires_grad:
@@ -292,7 +292,7 @@ def derivative_on_tensors(
         except BaseException:
             borrowed.settle_raised()
             raise
-        borrowed.settle()
+        borrowed.settle_eager(_as_given(arguments))
         tangents: list[Any] = []
         if transform.takes_tangents:
             leaves = tangent_leaves(arguments, wanted)
@@ -308,6 +308,14 @@ def derivative_on_tensors(
         return found if with_graph or create_graph is False else map_tree(_without_history, found)
     finally:
         STATE.update(**before)
+
+
+def _as_given(arguments: Arguments) -> Callable[[Any], Any]:
+    """How a container of the caller's shows what the function has put into it."""
+    if STATE.trace is None and not _holds_tensors(arguments.values):
+        return bare
+    histories = any(map(_has_history, flatten(arguments.values)[0]))
+    return (lambda leaf: leaf) if histories else _without_history
 
 
 def reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:

@@ -5,7 +5,7 @@ They are no `Exception`s, so that the function does not catch them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -108,8 +108,12 @@ class AsGiven(BaseException):
     """The run has another form of the arguments than the call gave, and that made a difference.
 
     It had a list as an array of any length and looked at how many there are, or two containers
-    for one that stands at two places, and changed it or asked whether they are one.
+    for one that stands at two places (one of them may be `outside`), and `changed` it or asked
+    whether they are one.
     """
+
+    def __init__(self, changed: Sequence[Any] = (), outside: bool = False) -> None:
+        self.changed, self.outside = changed, outside
 
 
 class OnTape(BaseException):

@@ -18,6 +18,7 @@ import numpy as np
 
 from codegen.sizes import SizeError
 from tracegrad import config
+from tracegrad.arguments.argument_changes import refuse_two_ways
 from tracegrad.arguments.batch_axes import with_axes
 from tracegrad.arguments.signature import (
     Arguments,
@@ -79,6 +80,7 @@ from tracegrad.tracing.restarts import (
     Unreplayed,
 )
 from tracegrad.transforms.batched_calls import BatchCalls, in_call
+from tracegrad.transforms.changed_arguments import ChangedArguments
 from tracegrad.transforms.changing_ints import ChangingInts
 from tracegrad.transforms.direct_calls import DirectCalls, Given
 from tracegrad.transforms.eager_calls import EagerCalls
@@ -186,7 +188,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             if result is not MISS:
                 return result
         of_number = self._transform.kind in ("grad", "value_and_grad")
-        if self._given_up and of_number and not (kwargs or self._static or checking()):
+        plain = not (kwargs or self._static or self._changed.parameters or checking())
+        if self._given_up and of_number and plain:
             with self._budget.running(), self._executed():
                 result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
             if result is not NotImplemented:
@@ -205,6 +208,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
+        known = self._knows
         try:
             given = self._given(args, kwargs)
             found = self._answer(arguments, CHOSEN[self._backend], given)
@@ -216,7 +220,9 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return found.result
         if found.run is not None:
             return self._result(found.run, arguments)
-        if self._is_single(arguments):  # as it turned out
+        if self._knows != known:  # its arguments are objects, as it turned out
+            return self._traced(args, kwargs)
+        if self._is_single(arguments):
             return self._singly(arguments)
         return self._without_program(arguments)
 
@@ -378,9 +384,10 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         filled = not maps and (not reads or self._transform.is_beyond(len(args)))
         name = getattr(self, "__qualname__", self.__name__)
         known = (self._static, unread, filled, self._shown, name)
-        numbers = () if CHOSEN[self._backend].target == "jax" else self._ints.arguments
+        learned: Any = (self._ints.arguments, self._changed.parameters)
+        learned = () if CHOSEN[self._backend].target == "jax" else learned
         wanted = self._transform.by_fields if whole else None
-        arguments = bind(self._signature, args, kwargs, *known, is_renewable, numbers, wanted)
+        arguments = bind(self._signature, args, kwargs, *known, is_renewable, wanted, *learned)
         if not maps:
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
@@ -484,6 +491,9 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                 self._counted = True
                 return self._make(as_given(arguments), mode, given, (), histories, counts)
             if isinstance(told, AsGiven):
+                learned = self._changed.learn(told.changed, arguments, mode, self._transform)
+                if told.outside and not learned and self._transform.differentiates:
+                    refuse_two_ways(told.changed[0])
                 return None  # it is answered eagerly
             assert run is not None
             label = getattr(told, "label", None)
@@ -514,11 +524,19 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return version
         assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
-        if self._ints.count(run.world.counted()):
+        changed = run.borrowed.changed_containers
+        if self._ints.count(run.counted):
             pass  # they are inputs of the next trace
+        elif self._changed.learn(changed, arguments, mode, self._transform):
+            pass  # they are objects in the next trace
         elif run.alone and counts and not run.world.unrolls:
             self._strike(run.effect, known)
         return run
+
+    @property
+    def _knows(self) -> tuple[int, int]:
+        """How much runs have taught of what the function counts in, and changes."""
+        return len(self._ints.places), len(self._changed.parameters)
 
     def _is_full(self, arguments: Arguments, mode: Mode, left: Sequence[Left]) -> bool:
         """Whether there are as many versions as there may be; says so then."""
@@ -733,33 +751,11 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         self._strikes = 0
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
-        self._ints = ChangingInts()
+        self._ints, self._changed = ChangingInts(), ChangedArguments()
         self._taught: dict[Any, Taught] = {}  # by runs, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._lists, self._counted = set(), False
         self._generation += 1
-
-    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
-        """The version for these arguments; without any, the one that was compiled last."""
-        every = [version for versions in self._versions.values() for version in versions]
-        if args or kwargs or not (every or self._signature.parameters):
-            return self._version_for(args, kwargs)
-        if not every:
-            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
-        return every[-1]
-
-    def _asked_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
-        """The version for these arguments; where they are left out but needed, the latest."""
-        if self._needed and not args and not kwargs:
-            return self._latest(args, kwargs)
-        return self._version_for(args, kwargs)
-
-    @property
-    def _needed(self) -> int:
-        """How many arguments a call must give."""
-        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        parameters = (self._shown or self._signature).parameters.values()
-        return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def _version_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], enters: bool = True
@@ -771,6 +767,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         """
         args, kwargs = converted(array_leaf, (args, kwargs))
         arguments, mode = self._bind(args, kwargs, whole=True), CHOSEN[self._backend]
+        known = self._knows
         versions = self._versions.get((arguments.key, mode), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
 
@@ -783,6 +780,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
+        if self._knows != known:  # a run has taught what the next one is to do
+            return self._version_for(args, kwargs, enters)
         if self._is_single(arguments):
             first = next(self._mapping(arguments).examples(arguments.values))
             return self._one._version_for(*in_call(arguments, first), enters)

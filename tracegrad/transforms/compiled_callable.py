@@ -65,6 +65,11 @@ class Compiled(Calling):
                     return result
         return super()._call(args, kwargs)
 
+    @property
+    def _in_traces(self) -> Any:
+        """The function that a trace calls in its stead; None where a call does more."""
+        return self._function if self._transform.kind == "compile" else None
+
     def _hand_to(self, function: Any) -> None:
         """Makes it the callable of this function: nobody holds it (`made_again.py`).
 
@@ -133,6 +138,28 @@ class Compiled(Calling):
         if function is self._function:
             return self
         return Compiled(function, self._transform, self._backend, tuple(self._static))
+
+    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; without any, the one that was compiled last."""
+        every = [version for versions in self._versions.values() for version in versions]
+        if args or kwargs or not (every or self._signature.parameters):
+            return self._version_for(args, kwargs)
+        if not every:
+            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
+        return every[-1]
+
+    def _asked_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; where they are left out but needed, the latest."""
+        if self._needed and not args and not kwargs:
+            return self._latest(args, kwargs)
+        return self._version_for(args, kwargs)
+
+    @property
+    def _needed(self) -> int:
+        """How many arguments a call must give."""
+        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        parameters = (self._shown or self._signature).parameters.values()
+        return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """The generated source for these arguments (by default the latest), formatted by black.
@@ -344,6 +371,12 @@ class Bound(CallSlot):
         if name in functools.WRAPPER_ASSIGNMENTS:
             return getattr(self.__func__, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+
+    @property
+    def _in_traces(self) -> Any:
+        """As `Compiled._in_traces`."""
+        function = self.__func__._in_traces
+        return function and MethodType(function, self.__self__)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bound, (self.__func__, self.__self__)

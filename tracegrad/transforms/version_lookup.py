@@ -14,6 +14,7 @@ from tracegrad.arguments.signature import Arguments
 from tracegrad.arguments.stacked_lists import Place, as_in, stacked
 from tracegrad.compiled.tape_node import NeedsAnother, NotRecorded
 from tracegrad.compiled.version import Answer, Left, Version
+from tracegrad.compiled.written_outside import are_apart
 from tracegrad.config.compile_mode import Mode
 from tracegrad.tracing.outputs import Transform
 from tracegrad.world.lengths import FEWEST
@@ -54,6 +55,8 @@ class VersionLookup:
             traced = [leaf.value for leaf in form.leaves if leaf.traced]
             for version in reversed(self._versions.get((form.key, mode), [])):
                 if not version.holds([*traced, *version.captured_arrays()]):
+                    continue
+                if not are_apart(version.written_containers, form.containers):
                     continue
                 try:
                     result = version.call(form) if call is None else call(version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict, deque
 from enum import Enum
 from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
@@ -75,7 +75,10 @@ def is_renewable(cls: type) -> bool:
     )
 
 
-_HOLDING = frozenset(id(cls) for cls in (list, dict, tuple, OrderedDict, SimpleNamespace))
+_HOLDING = frozenset(
+    id(cls)
+    for cls in (list, dict, tuple, OrderedDict, SimpleNamespace, deque, defaultdict, Counter, set)
+)
 _READS = ("__getattribute__", "__getitem__", "__iter__", "__len__", "__contains__", "__eq__") + (
     *("get", "keys", "values", "items", "__missing__", "__reversed__"),
 )

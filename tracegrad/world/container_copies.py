@@ -12,15 +12,44 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.guards import PLAIN
+
+
+class Given(NamedTuple):
+    """A copy that what is traced gets as an argument, and what it held before."""
+
+    copy: Any
+    original: Any
+    content: Any
+
+
+def carried_back(given: Given, original_of: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
+    """Operations that change an object from outside as its copy was changed, with operands."""
+    copy, original, content = given
+    if isinstance(copy, dict):
+        for key in [key for key in content if key not in copy]:
+            yield operator.delitem, original, key
+        for key, value in copy.items():
+            if key not in content or content[key] is not value:
+                yield operator.setitem, original, key, original_of(value)
+        return
+    held = [*copy]
+    if len(held) < len(content):
+        yield type(copy).clear, original
+        content = []
+    for i, (value, before) in enumerate(zip(held, content, strict=False)):
+        if value is not before:
+            yield operator.setitem, original, i, original_of(value)
+    for value in held[len(content) :]:
+        yield type(copy).append, original, original_of(value)
 
 
 class Copies:
@@ -40,6 +69,16 @@ class Copies:
         """A copy is gone through: it is to change with the original."""
         if isinstance(copy, list | deque | dict):
             self._followed.setdefault(id(original), []).append(copy)
+
+    def since(self, before: int) -> list[Given]:
+        """The lists and dictionaries that C code gets, but for so many copies `before`."""
+        kinds: dict[Any, Any] = {cls: dict for cls in (dict, OrderedDict, defaultdict)}
+        kinds |= {list: list, deque: list}
+        return [
+            Given(copy, original, kinds[type(copy)](copy))
+            for copy, original in [*self._known.values()][before:]
+            if type(copy) in kinds
+        ]
 
     def of(self, original: Any) -> list[Any]:
         """The copies that are to change with an object."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -23,6 +23,7 @@ import numpy as np
 
 from tracegrad.arguments.argument_changes import ArgumentStore, overwrite_argument
 from tracegrad.runtime.concurrency import wrote
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.views import base_of, chain_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import agree
@@ -30,7 +31,8 @@ from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import TELLING
-from tracegrad.world.stores import Store, as_kept, of_kind
+from tracegrad.world.stores import PUTTING, Store, as_kept, of_kind
+from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM
 
 
 class NoForm(Exception):
@@ -251,11 +253,34 @@ class Prepared:
     operands: Sequence[Any]
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def stands(self) -> Any:
+        """Of a store: what stands in the place then, put there or written into."""
+        return self.operands[-1 if self.operation in PUTTING.values() else 0]
+
     def do(self) -> None:
-        """Does it."""
+        """Does it; a world that runs the caller, without a trace, is told what it puts there."""
         if self.operands and self.operation is not print:
             wrote(self.operands[0])
+            if STATE.machine is not None and STATE.trace is None:
+                self._tell(STATE.machine.world)
         self.operation(*self.operands, **self.keywords)
+
+
+    def _tell(self, world: Any) -> None:
+        """Tells a world what is put where: Tensors of the call, which are arrays to its caller."""
+        holder, *rest = self.operands
+        if self.operation in _PLACES:
+            world.writes(_PLACES[self.operation], holder, *rest)
+        elif isinstance(holder, list | dict | set | deque):
+            world.puts((holder, *rest), dict(self.keywords))
+
+
+_PLACES: dict[Any, int] = {
+    PUTTING["attribute"]: ATTRIBUTE,
+    PUTTING["item"]: ITEM,
+    PUTTING["cell"]: CELL,
+}
 
 
 def prepared_stores(
@@ -278,22 +303,37 @@ def prepared_changes(
     It is in the order of the run: what a dictionary shows is the order of its new keys, and which
     are new each call finds.
     """
-    made = [
-        Prepared(_of_call(e.operation), [x.build(call) for x in e.operands], e.keywords)
-        for e in effects
-    ]
+    made = [_prepared(e, [x.build(call) for x in e.operands]) for e in effects]
     found = [*stores]
     for effect, prepared in zip(reversed(effects), reversed(made), strict=True):
         found.insert(effect.after, prepared)
     return found
 
 
-def _of_call(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation of one call: a store is into what stands at its place then."""
-    store = getattr(operation, "__self__", None)
+def _prepared(effect: Effect, operands: list[Any]) -> Prepared:
+    """An effect of one call: a store is into what stands at its place then."""
+    store = getattr(effect.operation, "__self__", None)
     if not isinstance(store, Store):
-        return operation
-    return getattr(store.of_call(), operation.__name__)  # type: ignore[no-any-return]
+        return Prepared(effect.operation, operands, effect.keywords)
+    if operands:  # it is put
+        return Prepared(PUTTING[store.kind], (store.find(), store.guard.name, *operands))
+    return Prepared(getattr(store.of_call(), effect.operation.__name__), ())
+
+
+def changed_containers(
+    stores: Iterable[Any], effects: Iterable[Effect]
+) -> Iterator[tuple[type, Callable[[], Any]]]:
+    """What finds the containers and objects outside that a call changes, each with its type."""
+    done = [getattr(effect.operation, "__self__", None) for effect in effects]
+    for store in [*stores, *done]:
+        if isinstance(store, Store) and store.kind != "contents":
+            yield store.guard.holder_kind, store.find
+    for effect in effects:
+        match effect.operands[:1]:
+            case [Outside(guard)]:
+                yield guard.kind, guard.now
+            case [Constant(value)]:
+                yield type(value), lambda value=value: value  # type: ignore[misc]
 
 
 class Placed:

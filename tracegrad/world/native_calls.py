@@ -39,6 +39,7 @@ from tracegrad.world.callable_names import (
 )
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.container_changes import CHANGING
+from tracegrad.world.container_copies import carried_back
 from tracegrad.world.generic_functions import choose, chooses
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
 from tracegrad.world.held_functions import enter_held
@@ -62,6 +63,7 @@ from tracegrad.world.native_reads import (
     keys_of,
     with_plain_keys,
 )
+from tracegrad.world.number_inputs import is_of_transforms
 from tracegrad.world.numbers_for_functions import with_numbers_it_takes
 from tracegrad.world.scipy_table import is_distribution
 from tracegrad.world.world import CALL, RULES, World, rule_for
@@ -123,6 +125,9 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
                 return _make(world, bound, operands, keywords, callee)
             world.effect(f"{name_of_callable(callee)}()")
     if is_library(callee):
+        if _is_own(callee) and (function := getattr(callee, "_in_traces", None)) is not None:
+            world.holds(callee, getattr(callee, "__wrapped__", function))
+            return call_traced(world.machine, function, operands, keywords)
         return _library(world, callee, operands, keywords)
     if id(callee) in native_tables.CHANGES_FIRST:
         world.changes(operands[0])
@@ -387,10 +392,16 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         return callee(*operands, **keywords)
     traced = operands[:1] if own and _traces(callee, operands) else ()
     with world.calls_of(native_tables.SPECIAL_TO_OWN if own else native_tables.SPECIAL):
-        plain = (*traced, *_plain(world, operands[len(traced) :]))
-        named = _plain_keywords(world, keywords)
+        of_transforms, before = own and is_of_transforms(callee), world.copies.count
+        with world.numbers.as_arguments(of_transforms):
+            plain = (*traced, *_plain(world, operands[len(traced) :]))
+            named = _plain_keywords(world, keywords)
+    copies = world.copies.since(before) if of_transforms else ()
     try:
         made = stacked(callee, plain, named)
+        changes = [change for x in copies for change in carried_back(x, world.copies.given)]
+        for change in changes:  # with each the copies change
+            world.perform(*change)
         return _emptied(made) if callee is np.empty or callee is np.empty_like else made
     except (ConversionError, TypeError):  # it takes ints alone
         if world.loops is None or not any(map(world.loops.counts, plain)):

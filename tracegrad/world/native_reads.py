@@ -48,8 +48,7 @@ def contents(world: World, x: Any) -> Any:
     """An operand of which C code may read all: what is outside is guarded as a whole, copied."""
     kind = type(x)
     if kind in FLOATS:
-        world.numbers.look(x)
-        return x
+        return world.numbers.handed(world, x)
     if kind in PLAIN or kind is Tensor or kind in native_tables.ATOMS or isinstance(x, type):
         return x
     if id(x) in world.within:  # it holds itself
@@ -68,7 +67,8 @@ def contents(world: World, x: Any) -> Any:
 
 def _contents(world: World, x: Any, kind: type) -> Any:
     if kind is tuple:
-        return each_of(world, x) if world.is_outside(x) or _holds(x) else x
+        whole = world.is_outside(x) or _holds(x) or world.numbers.are_arguments
+        return each_of(world, x) if whole else x
     if is_mutable(kind):
         if issubclass(kind, np.ndarray) and world.is_outside(x):  # whose elements no guard tells
             world.effect(read_by_c(world.text_of(x), x))
@@ -76,12 +76,14 @@ def _contents(world: World, x: Any, kind: type) -> Any:
         if not _by_identity(world, kind):
             world.effect(f"{world.text_of(x)}, which C code reads")
             return x
-        for name in getattr(kind, "__dataclass_fields__", ()):  # which its methods read
-            if hasattr(x, name):
-                value = object.__getattribute__(x, name)
-                if world.is_outside(x):
-                    value = world.read(ATTRIBUTE, x, name, value, f"{world.text_of(x)}.{name}")
-                contents(world, value)
+        with world.numbers.as_arguments(False):  # the object stays the one that holds them
+            for name in getattr(kind, "__dataclass_fields__", ()):  # which its methods read
+                if hasattr(x, name):
+                    value = object.__getattribute__(x, name)
+                    if world.is_outside(x):
+                        text = f"{world.text_of(x)}.{name}"
+                        value = world.read(ATTRIBUTE, x, name, value, text)
+                    contents(world, value)
         kind = next(filter(kind.__mro__.__contains__, _COPIED), kind)
         if kind is tuple:
             return tuple.__new__(type(x), each_of(world, x))

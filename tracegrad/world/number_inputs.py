@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import BuiltinFunctionType, MethodDescriptorType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,7 @@ class Numbers:
         self._counts: list[Any] = []  # kept alive
         self._looked_at: set[int] = set()  # ids of guards
         self._sources: dict[int, Guard] = {}
+        self.are_arguments = False
 
     @property
     def any(self) -> bool:
@@ -201,6 +203,22 @@ class Numbers:
                 elif type(x) is Length:
                     x.look()
 
+    @contextmanager
+    def as_arguments(self, inputs: bool) -> Iterator[None]:
+        """Within this, whether what C code is given are inputs: what is traced computes with it."""
+        before, self.are_arguments = self.are_arguments, inputs
+        try:
+            yield
+        finally:
+            self.are_arguments = before
+
+    def handed(self, world: Any, x: Any) -> Any:
+        """A float as it is given to C code, which looks at it, or to what is traced."""
+        if self.are_arguments:
+            return self.lifted(world, x)
+        self.look(x)
+        return x
+
     def lifted(self, world: Any, x: Any) -> Any:
         """A float as an input of the program, or what is recorded of it; others as they are."""
         if type(x) is Length:
@@ -270,6 +288,8 @@ class Numbers:
         sorts = key in _SORTING and keywords.get("key") is not None
         if key in _KEEPING or key in _MOVING or sorts or (operation is iter and len(operands) == 1):
             return tuple(operands)
+        if is_of_transforms(operation):  # it gets Tensors for them (`native_calls.py`)
+            return tuple(operands)
         if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
             self.look(operands[1])
             return tuple(operands)
@@ -306,6 +326,19 @@ def own(value: Any) -> Any:
 def is_number_read(holder: Any) -> bool:
     """Whether what a program reads from outside is a number."""
     return isinstance(holder, int | float | np.generic)
+
+
+_CALLING = frozenset({"vjp", "jvp", "linearize", "hvp"})
+"""Transforms that call the function that they are given."""
+
+
+def is_of_transforms(callee: Any) -> bool:
+    """Whether it is a function that a transform has made, or a transform that calls one."""
+    of = callee.__func__ if isinstance(callee, MethodType) else callee
+    if not isinstance(of, FunctionType):
+        return type(of).__module__.startswith("tracegrad.transforms")
+    module = str(of.__globals__.get("__name__"))
+    return module.startswith("tracegrad.transforms") and of.__name__ in _CALLING
 
 
 def takes(operation: Any) -> bool:

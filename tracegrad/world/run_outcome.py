@@ -208,9 +208,7 @@ class Outcome(StandIns):
         """
         if not self._natives:
             return
-        written = [guard.holder for guard in self._stored.values()]
-        written += [changed.holder for changed in self._changed.values()]
-        written += self.written_over()
+        written = [*self.changed_holders(), *self.written_over()]
         names: dict[int, set[str]] = {}
         for guard in self._stored.values():
             if type(guard.holder) is dict:
@@ -433,6 +431,17 @@ class Outcome(StandIns):
             if now is not MISSING:
                 found.append(Done(store.put, (now,), guard.text, after=after))
         return found
+
+    def changed_holders(self) -> list[Any]:
+        """The containers and objects outside that the run has changed."""
+        stored = [guard.holder for guard in self._stored.values()]
+        return [*stored, *[changed.holder for changed in self._changed.values()]]
+
+    @property
+    def met(self) -> set[int]:
+        """The ids of what the run has read of outside, and of what it has read there."""
+        guards = self.guards.values()
+        return {id(x) for guard in guards for x in (guard.holder, guard.value)}
 
     def written_to(self) -> list[Any]:
         """What the run has put into objects from outside."""

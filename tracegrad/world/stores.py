@@ -7,10 +7,11 @@ written to a place is an effect (`effects.py`).
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from keyword import iskeyword
 from types import CellType, MappingProxyType
 from typing import Any
@@ -61,11 +62,19 @@ class Store:
         """
         if self.kind == "contents":
             return _overwrite, (self.guard.now(), value)
-        return self.of_call().put, (as_kept(value, self.value, self.stands),)
+        kept = as_kept(value, self.value, self.stands)
+        return PUTTING[self.kind], (self.find(), self.guard.name, kept)
+
+    def find(self) -> Any:
+        """The object that stands, at this moment, where the holder was read."""
+        of = self.guard.of
+        return self.holder if of is None else of.now()
 
     def of_call(self) -> Store:
-        """The same place of the object that stands, at this moment, where the holder was read."""
-        return self if self.guard.of is None else replace(self, holder=self.guard.where())
+        """The same place of that object."""
+        if self.guard.of is None:
+            return self
+        return Store(self.guard, self.find(), self.value, self.kind, self.stands)
 
     def let_go(self, stand_ins: Mapping[int, Any]) -> None:
         """As `Guard.let_go`; the value is one of the trace's."""
@@ -76,13 +85,7 @@ class Store:
     def put(self, value: Any) -> None:
         """Puts an object there."""
         wrote(self.holder)
-        match self.kind:
-            case "cell":
-                self.holder.cell_contents = value
-            case "item":
-                self.holder[self.guard.name] = value
-            case _:
-                set_plainly(self.holder, self.guard.name, value)
+        PUTTING[self.kind](self.holder, self.guard.name, value)
 
     def remove(self) -> None:
         """Leaves the place empty."""
@@ -115,6 +118,14 @@ class Store:
             self.put(self.guard.value)
 
 
+PUTTING: dict[str, Callable[[Any, Any, Any], None]] = {
+    "attribute": set_plainly,
+    "cell": lambda cell, name, value: setattr(cell, "cell_contents", value),
+    "item": operator.setitem,
+}
+"""By kinds of places: what puts a value there."""
+
+
 def overwritten(stores: Iterable[Any]) -> list[Guard]:
     """Where arrays and Tensors from outside stand whose contents are written, each place once."""
     own = [x for x in stores if isinstance(x, Store) and x.kind == "contents"]
@@ -138,9 +149,10 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
         if not stands:
             return value
         value = value._array
+    if not stands and isinstance(before, Tensor):
+        return wrap(value if isinstance(value, np.generic) else np.asarray(value))
     if not stands:
-        array = np.asarray(value)
-        return wrap(array) if isinstance(before, Tensor) else array
+        return np.asarray(value)
     return as_plain(value, type(getattr(before, "_array", before)))
 
 
