@@ -190,6 +190,11 @@ class Call:
         return dict(self.attributes)[name]
 
     @property
+    def says_dtype(self) -> bool:
+        """Whether an attribute is the dtype; one that is None leaves it to the operands."""
+        return dict(self.attributes).get("dtype") is not None
+
+    @property
     def raises(self) -> bool:
         """Whether the program has to raise what this may raise; a backward has nothing to raise."""
         origin = self.results[0].origin

@@ -55,7 +55,7 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
         uint8[n] + int(s)        k + jnp.uint8(s.astype(int))
     """
     result = call.results[0].type
-    if not printed or any(name == "dtype" for name, _ in call.attributes):
+    if not printed or call.says_dtype:
         return {}
     if Trait.UPDATE in call.op.traits and LIST not in printed:
         written = printed[1]

@@ -24,7 +24,7 @@ from codegen.emit.statements import (
     stem_of,
 )
 from codegen.emit.target import Target, as_number_of, condition, literal, negated
-from codegen.emit.typed_literals import Constants
+from codegen.emit.typed_literals import Constants, bare_type, need_dtype
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     NOWHERE,
@@ -59,7 +59,7 @@ from codegen.spelling import (
     Spelling,
     Subscript,
 )
-from codegen.types import DTYPES, LIST, ArrayType, kind, promote, weak
+from codegen.types import DTYPES, ArrayType, kind
 
 INLINE_WIDTH = 64
 HELD = 1 << 32
@@ -517,7 +517,7 @@ class Emitter:
             self.passing.append(self._named(stem, self._waits(frozenset())))
             holes[name] = Fragment(self.passing[-1])
         fragments = []
-        strong = self._literals_that_need_a_dtype(call)
+        strong = need_dtype(self.graph, call, self.python_numbers, self.literals)
         casts = self.target.casts(call, self._printed_types(call, strong))
         for i, (name, value) in enumerate(zip(operand_names(call), call.operands, strict=True)):
             shown = self.shown[value]
@@ -564,51 +564,16 @@ class Emitter:
                 reads |= more
         return holes, reads
 
-    def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
-        """Operands printed as bare literals that would not give the result its dtype."""
-        if LIST in [v.type for v in call.operands]:
-            return set()
-        bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
-        strong = [i for i in bare if not call.operands[i].type.weak]
-        if Trait.UPDATE in call.op.traits and 1 in strong:  # what is written takes x's dtype
-            x, value = call.operands[:2]
-            beside = promote([x.type, self._bare_type(value)])[0]
-            same = beside == promote([x.type, value.type])[0]
-            return set(strong) - {1} if same else set(strong)
-        if Trait.ELEMENTWISE not in call.op.traits:
-            return set() if "dtype" in call.op.attributes else set(strong)
-        if not strong:
-            return set()
-        if len(bare) == len(call.operands):
-            if call.results[0].type.weak:
-                return set()
-            dtype = promote([v.type for v in call.operands])[0]
-            enough = [i for i in strong if call.operands[i].type.dtype == dtype] or strong
-            literals = [i for i in enough if call.operands[i] in self.literals]
-            return {(literals or enough)[0]}
-        types = [
-            self._bare_type(v) if i in strong and kind(v.type.dtype) != "bool" else v.type
-            for i, v in enumerate(call.operands)
-        ]
-        exact = [v.type for v in call.operands]
-        return set(strong) if promote(types)[0] != promote(exact)[0] else set()
-
     def _printed_types(self, call: Call, strong: set[int]) -> list[ArrayType]:
         """The operands' types as their source says them: a bare literal is a Python number."""
         return [
             ArrayType(v.type.dtype)
             if v in self.strong_numbers
-            else self._bare_type(v)
+            else bare_type(self.graph, v)
             if v in self.python_numbers and i not in strong
             else v.type
             for i, v in enumerate(call.operands)
         ]
-
-    def _bare_type(self, value: Value) -> ArrayType:
-        """The type of a number without its dtype; a number of elements is an int in any dtype."""
-        made = self.graph.producer.get(value)
-        counts = isinstance(made, Call) and Trait.EXTENT in made.op.traits
-        return weak("int" if counts else kind(value.type.dtype))
 
     def _typed(self, type: ArrayType, fragment: Fragment) -> Fragment:
         return Fragment(f"{self.target.module}.{type.dtype}({fragment.text})")

@@ -4,16 +4,19 @@ A ufunc turns a Python number into an array and looks for its dtype on every cal
 longer than the work on a hundred elements. So the source that is loaded has names in place of the
 literals that users see. Each name is an array of the operation's dtype. The results have the same
 bits, and both sources have the same columns.
+
+Where a literal as users write it would give a result another dtype than the graph says it has, all
+see it with its own: ``np.full(n, np.float32(1.0))``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 
-from codegen.ir import Call, Number, Trait, Value
+from codegen.ir import Call, Graph, Number, Trait, Value
 from codegen.spelling import Fragment, Spelling
-from codegen.types import promote
+from codegen.types import LIST, ArrayType, kind, promote, weak
 
 FIRST, LAST = 0x10600, 0x10736  # Linear A: letters that no program's own names begin with
 NAME = rf"[{chr(FIRST)}-{chr(LAST)}]_*"
@@ -84,3 +87,62 @@ def array_dtype(
     if isinstance(number, int):
         return dtype if abs(number) <= WHOLE else None
     return dtype if not abs(number) > LARGEST[dtype] or abs(number) == float("inf") else None
+
+
+# -- where users see the dtype --------------------------------------------------------------------
+
+
+def need_dtype(
+    graph: Graph, call: Call, numbers: Container[Value], literals: Container[Value]
+) -> set[int]:
+    """Operands printed as bare literals that would not give the result its dtype.
+
+    `numbers` are the values that are printed as numbers of Python, `literals` those whose number is
+    known.
+    """
+    if LIST in [v.type for v in call.operands]:
+        return set()
+    bare = [i for i, v in enumerate(call.operands) if v in numbers]
+    strong = [i for i in bare if not call.operands[i].type.weak]
+    if not strong:
+        return set()
+    if Trait.UPDATE in call.op.traits and 1 in strong:  # what is written takes x's dtype
+        x, value = call.operands[:2]
+        beside = promote([x.type, bare_type(graph, value)])[0]
+        same = beside == promote([x.type, value.type])[0]
+        return set(strong) - {1} if same else set(strong)
+    if Trait.ELEMENTWISE not in call.op.traits:
+        if "dtype" not in call.op.attributes:
+            return set(strong)
+        if call.says_dtype:
+            return set()
+    elif len(bare) == len(call.operands):
+        if call.results[0].type.weak:
+            return set()
+        dtype = promote([v.type for v in call.operands])[0]
+        enough = [i for i in strong if call.operands[i].type.dtype == dtype] or strong
+        known = [i for i in enough if call.operands[i] in literals]
+        return {(known or enough)[0]}
+    types = [
+        bare_type(graph, v) if i in strong and kind(v.type.dtype) != "bool" else v.type
+        for i, v in enumerate(call.operands)
+    ]
+    exact = [v.type for v in call.operands]
+    alike = promote(types)[0] == promote(exact)[0] and _gives_its_dtype(graph, call, types)
+    return set() if alike else set(strong)
+
+
+def _gives_its_dtype(graph: Graph, call: Call, types: Sequence[ArrayType]) -> bool:
+    """Whether operands of these types give the dtype of a call's result.
+
+    Not all have a part in it: that of ``np.where(k, 1.0, 2.0)`` is that of the numbers.
+    """
+    made = call.op.infer(graph.sizes, *types, **dict(call.attributes))
+    return isinstance(made, tuple) or made.dtype == call.results[0].type.dtype
+
+
+def bare_type(graph: Graph, value: Value) -> ArrayType:
+    """The type of a number without its dtype; a number of elements is an int in any dtype."""
+    made = graph.producer.get(value)
+    counts = isinstance(made, Call) and Trait.EXTENT in made.op.traits
+    return weak("int" if counts else kind(value.type.dtype))

@@ -120,16 +120,17 @@ def binary(op: Any, name: str, reflected: bool = False) -> Callable[[Any, Any], 
 def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """``f(tensor)`` for an op of one operand without attributes; `general` is the general way.
 
-    That goes for views as well, which are linked with what they look at.
+    That goes for views as well, which are linked with what they look at. A general way that is not
+    the op itself may choose another one for numbers of Python's.
     """
     if op.looks:
         return general
-    kernel = op.kernel(EMPTY)
+    kernel, chosen = op.kernel(EMPTY), EMPTY if general is op else OF_PYTHON
 
     def method(self: Any) -> Any:
-        if STATE.special:
-            return general(self)
         a = self._array
+        if STATE.special or type(a) in chosen:
+            return general(self)
         try:
             array = kernel(a)
         except (ValueError, TypeError) as error:
