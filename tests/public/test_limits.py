@@ -1181,6 +1181,12 @@ def caught_by_the_function():
     return tg.grad(f)(X.copy())
 
 
+@refused("a `tg.vmap` over an axis without elements", ArgumentError, "an axis is empty")
+def batch_of_nothing_with_a_branch():
+    assert tg.vmap(lambda a: np.exp(a))(np.zeros((0, 2))).shape == (0, 2)
+    return tg.vmap(lambda a: a if a[0] > 0 else -a)(np.zeros((0, 2)))
+
+
 @refused("`tg.jacobian(f, sparse=True)`", ArgumentError, "the sparse jacobian")
 def sparse_of_tensors():
     return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": tg.tensor(X)})
@@ -1387,6 +1393,7 @@ OF_WHOLE_ARGUMENTS = {
     "`return zip(x, y)`",
     "a write to a `jax.Array`",
     "an array of bfloat16",
+    "a `tg.vmap` over an axis without elements",
     "a gradient of a tree with a key",
     "a change of a container among the arguments",
     "a change of a list, dict or other container that stands at two",

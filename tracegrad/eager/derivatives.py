@@ -304,7 +304,7 @@ def derivative_on_tensors(
             tell_of_lost_history(returned, watch)
         found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
         if create_graph is True:
-            with_graph = reaches_others(found, inputs)
+            return beyond(found, inputs)
         return found if with_graph or create_graph is False else map_tree(_without_history, found)
     finally:
         STATE.update(**before)
@@ -322,6 +322,11 @@ def reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
     """Whether what a function returned depends on other Tensors that require grad."""
     known = set(map(id, inputs))
     return any(id(leaf) not in known for leaf in _leaves_of(returned))
+
+
+def beyond(found: Any, inputs: Sequence[Tensor]) -> Any:
+    """What a transform gives, without a history where that ends at its own leaves."""
+    return found if reaches_others(found, inputs) else map_tree(_without_history, found)
 
 
 def _without_history(leaf: Any) -> Any:

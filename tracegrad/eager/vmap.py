@@ -89,6 +89,7 @@ class Mapping:
     out_axes: Any
     name: str
     place: Place  # the function's code, and the key of the call
+    texts: Callable[[], list[str]]  # what users call the leaves
     loops: bool = False  # whether `ManyTurns` is to be raised
 
     def leaves(self, values: Sequence[Any]) -> list[Any]:
@@ -111,21 +112,51 @@ class Mapping:
 
     def examples(self, values: Sequence[Any]) -> Iterator[list[Any]]:
         """The arguments of one example after the other."""
-        leaves, axes, name = self.leaves(values), self.axes, self.name
-        batches = [(x, a) for x, a in zip(leaves, axes, strict=True) if a is not None]
-        lengths = {int(np.shape(getattr(x, "_array", x))[axis]) for x, axis in batches}
-        if len(lengths) > 1:
-            shown = ", ".join(map(str, sorted(lengths)))
-            raise ArgumentError(f"vmap of {name}: the mapped axes differ in length: {shown}")
-        x, axis = batches[0]
+        leaves, axes = self.leaves(values), self.axes
+        lengths = self.lengths(values)
+        self.require_same(lengths, len(set(lengths)) == 1)
+        x, axis = next((x, a) for x, a in zip(leaves, axes, strict=True) if a is not None)
         length = x.shape[axis]  # while tracing, a look
         if not length:
-            raise ArgumentError(f"vmap of {name}: an axis is empty: there is no example to run")
+            raise ArgumentError(
+                f"vmap of {self.name}: an axis is empty: there is no example to run"
+            )
         for i in range(length):
             yield self.structured(
                 [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)],
                 values,
             )
+
+    def first(self, values: Sequence[Any]) -> list[Any]:
+        """The arguments of the first example, or of what stands for one where there is none."""
+        pairs = zip(self.leaves(values), self.axes, strict=True)
+        found = [
+            x if a is None else _example(x, a, 0) if np.shape(x)[a] else _any(np.asarray(x), a)
+            for x, a in pairs
+        ]
+        return self.structured(found, values)
+
+    def lengths(self, values: Sequence[Any]) -> list[int]:
+        """How many examples each leaf holds that is mapped over."""
+        pairs = zip(self.leaves(values), self.axes, strict=True)
+        return [int(np.shape(getattr(x, "_array", x))[a]) for x, a in pairs if a is not None]
+
+    def is_empty(self, values: Sequence[Any]) -> bool:
+        """Whether there is no example."""
+        return not any(self.lengths(values))
+
+    def require_same(self, lengths: Sequence[int], are_same: bool) -> None:
+        """Raises where the leaves do not hold as many examples as each other."""
+        if are_same:
+            return
+        mapped_over = [
+            pair for pair in zip(self.texts(), self.axes, strict=True) if pair[1] is not None
+        ]
+        shown = ", ".join(
+            f"{text} has {length} (axis {axis})"
+            for (text, axis), length in zip(mapped_over, lengths, strict=True)
+        )
+        raise ArgumentError(f"vmap of {self.name}: the mapped axes differ in length: {shown}")
 
     def placed(self, lane: Lane, place: Axis) -> Value:
         """What a graph returns of a value of one example, with the batch where it belongs."""
@@ -155,9 +186,8 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     leaves = [x if a is None else _recorded(x) for x, a in pairs]
     batches = [(x, a) for x, a in zip(leaves, axes, strict=True) if a is not None]
     length = shape_of(batches[0][0])[batches[0][1]]
-    for x, axis in batches[1:]:
-        if not trace.sizes.same(length, shape_of(x)[axis]):
-            raise ArgumentError(_lengths_differ(batches, name))
+    alike = [trace.sizes.same(length, shape_of(x)[axis]) for x, axis in batches[1:]]
+    of.require_same(of.lengths(values), all(alike))
     lanes: dict[Value, Lane] = {}
     firsts = [
         x if a is None else _first(trace, x, a, lanes, length)
@@ -193,14 +223,6 @@ def _recorded(x: Any) -> Any:
     return x if type(x) is Tensor and x._is_traced else entered(x)
 
 
-def _lengths_differ(batches: Sequence[tuple[Any, int]], name: str) -> str:
-    shown = ", ".join(
-        f"{x._traced[1].origin.name or 'an array'} has {np.shape(x._array)[axis]} (axis {axis})"
-        for x, axis in batches
-    )
-    return f"vmap of {name}: the mapped axes differ in length: {shown}"
-
-
 def _first(trace: Any, x: Tensor, axis: int, lanes: dict[Value, Lane], length: Any) -> Tensor:
     """The first example, which stands for all of them."""
     value = x._traced[1]
@@ -209,16 +231,27 @@ def _first(trace: Any, x: Tensor, axis: int, lanes: dict[Value, Lane], length: A
     if not trace.stands(value):
         trace.shown.add(lane)
     array = x._array
-    if np.shape(array)[axis]:
-        one = np.array(np.take(array, 0, axis=axis))
-    else:
-        one = np.zeros(np.shape(array)[:axis] + np.shape(array)[axis + 1 :], array.dtype)
+    one = np.array(np.take(array, 0, axis=axis)) if np.shape(array)[axis] else _any(array, axis)
     trace.standing, before = value.origin, trace.standing
     try:
         lanes[lane] = Lane(moved(x, axis, 0), True, length)
     finally:
         trace.standing = before
     return wrap(one if one.ndim else one[()], (trace, lane))
+
+
+def _any(array: np.ndarray, axis: int) -> np.ndarray:
+    """What stands for an example where there is none.
+
+    No op is to raise for it that would not for others: numbers are not 0, matrices regular. A whole
+    number may be an index.
+    """
+    shape, dtype = np.delete(array.shape, axis), array.dtype
+    if dtype.kind not in "fc":
+        return np.zeros(shape, dtype)
+    if len(shape) < 2:
+        return np.ones(shape, dtype)
+    return np.array(np.broadcast_to(np.eye(*shape[-2:], dtype=dtype), shape))
 
 
 def _value(trace: Any, x: Any) -> Value | None:
@@ -270,7 +303,8 @@ def _write(
     for node in reversed(nodes):
         if not isinstance(node, Call) or wide.isdisjoint(node.results):
             continue
-        if node.raises or not needed.isdisjoint(node.results):
+        raises = node.raises and trace.lanes.keys().isdisjoint(node.results)
+        if raises or not needed.isdisjoint(node.results):
             live.append(node)
             needed.update(x for x in node.operands if x in wide)
     for node in reversed(live):

@@ -207,6 +207,7 @@ class Tree:
     counts: Mapping[Hashable, Dim]
     masks: Mapping[str, Value]
     closed: bool  # a shape depended on data: each path has lengths of its own
+    lanes: frozenset[Value]  # of one example, where all were computed at once: nobody reads them
 
     @property
     def ends(self) -> Iterator[End]:
@@ -456,9 +457,10 @@ def blocks(tree: Tree, close: Close) -> Block:
     """The tree as nested blocks; ``close(end, outputs, before)`` is the block that ends a path.
 
     `before` are all nodes on the way to the end, where no arms have met before it. A look with one
-    outcome stays a `Check`, and where one path alone comes to a joint there is no `Join`.
+    outcome stays a `Check`, and where one path alone comes to a joint there is no `Join`. What was
+    done with one example is left out: it would raise where there is none.
     """
-    return _Blocks(close, tree.sizes).block(tree.root, [], {}, {})
+    return _Blocks(close, tree).block(tree.root, [], {}, {})
 
 
 class _Blocks:
@@ -468,9 +470,10 @@ class _Blocks:
     of joints to which it came alone, and `behind` what follows those.
     """
 
-    def __init__(self, close: Close, sizes: Sizes) -> None:
-        self.close = close
-        self.lengths = {number: CountedLength(name) for name, number in sizes.counters.items()}
+    def __init__(self, close: Close, tree: Tree) -> None:
+        self.close, self.lanes = close, tree.lanes
+        counters = tree.sizes.counters
+        self.lengths = {number: CountedLength(name) for name, number in counters.items()}
 
     def block(
         self,
@@ -485,7 +488,8 @@ class _Blocks:
             return now.get(value, value)
 
         while True:
-            nodes += [with_operands(node, of) for node in limb.nodes] if now else limb.nodes
+            found = self._nodes_of(limb)
+            nodes += [with_operands(node, of) for node in found] if now else found
             if limb.meets is not None and limb.meets[0] in behind:
                 joint, arguments = limb.meets
                 now = {**now, **dict(zip(joint.parameters, map(of, arguments), strict=True))}
@@ -521,6 +525,12 @@ class _Blocks:
             return replace(last, nodes=(*nodes, *last.nodes))
         looking = self._looking(limb, whole, now, behind)
         return replace(looking, nodes=(*nodes, *looking.nodes))
+
+    def _nodes_of(self, limb: Limb) -> Sequence[Node]:
+        """The nodes of a limb, but for those of one example."""
+        if not self.lanes:
+            return limb.nodes
+        return [node for node in limb.nodes if self.lanes.isdisjoint(node.results)]
 
     def _looking(
         self,

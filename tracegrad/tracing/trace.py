@@ -144,8 +144,8 @@ class Trace:
         self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
         self.refused: ArgumentError | None = None  # what the function did with such a value
         self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
-        self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
-        # at once, by a `vmap` with its name
+        self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example: see `Tree`; its `vmap`
+        self._lanes: Collection[Value] = ()  # those of the tree
         self.waiting: dict[Value, Callable[[], None]] = {}  # items that nothing has recorded yet
         self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
         self.one_by_one: OneByOne | None = None  # that was raised
@@ -172,8 +172,8 @@ class Trace:
         self.sizes = tree.sizes.copy()
         self.builder = PathBuilder(self.sizes, tree.root)
         self._known = list(tree.inputs)
-        self.slots, self.counts = dict(tree.slots), dict(tree.counts)
-        self.masks = dict(tree.masks)
+        self.slots, self.counts, self.masks = dict(tree.slots), dict(tree.counts), dict(tree.masks)
+        self._lanes = tree.lanes
         for name in self.sizes.data.keys() & self.masks.keys():  # the others are of derivatives
             self.sizes.data[name] = partial(self._look_at_count, self.masks[name])
         for value, holder in zip(tree.captured, holders, strict=True):
@@ -225,6 +225,7 @@ class Trace:
             counts=self.counts,
             masks=self.masks,
             closed=self.closed,
+            lanes=frozenset((*self.lanes, *self._lanes)),
         )
 
     # -- what enters ----------------------------------------------------------------------------

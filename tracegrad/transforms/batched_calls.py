@@ -13,16 +13,21 @@ from typing import Any
 
 from codegen.errors import CodegenError
 from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.guarded_entry import MISS
 from tracegrad.compiled.traced_run import code_of
-from tracegrad.compiled.version import Version
+from tracegrad.compiled.version import Answer, Version
 from tracegrad.compiled.versions_of_graphs import over_batch, over_derivatives
 from tracegrad.config.compile_mode import CHOSEN, Mode
-from tracegrad.eager.derivatives import TAKEN_WITHIN, as_arrays, unrolled
+from tracegrad.eager.derivatives import TAKEN_WITHIN, as_arrays, boxed_leaf, unrolled
 from tracegrad.eager.vmap import PATIENCE, Mapping, mapped, one_by_one
 from tracegrad.errors import NotBatchedError, warn_caller
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.coercion import bare_memory
+from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Placement, Transform
 from tracegrad.tracing.restarts import OneByOne, Place, RefusedInTrace, Unprogrammed
+from tracegrad.values.pytree import flatten, map_tree
 from tracegrad.world.loops.loop_heads import ManyTurns
 
 LOOP = "it has a loop"
@@ -51,6 +56,10 @@ class BatchCalls:
     _single: set[Place]  # the `vmap`s, this one or others in it, that run for one example at a time
     _looping: set[Place]  # calls of a function with loops
     _unrolled: set[Place]  # calls of one whose loops cannot stay loops
+    _answer: Callable[..., Answer]
+    _as_node: Callable[..., Any]
+    _bind: Callable[..., Arguments]
+    _result: Callable[..., Any]
 
     def _is_single(self, arguments: Arguments) -> bool:
         """Whether the function of a `vmap` runs for one example after the other."""
@@ -76,7 +85,9 @@ class BatchCalls:
 
     def _mapping(self, arguments: Arguments) -> Mapping:
         of = (arguments.specs, arguments.axes, self._transform.out_axes, self.__name__)
-        return Mapping(*of, self._place(arguments))
+        return Mapping(
+            *of, self._place(arguments), lambda: [*map(arguments.text_of, arguments.leaves)]
+        )
 
     def _place(self, arguments: Arguments) -> Any:
         """What tells calls of a `vmap` apart; a function may make the same anew in each run."""
@@ -92,6 +103,10 @@ class BatchCalls:
 
         def on_batch(values: Sequence[Any]) -> Any:
             trace = STATE.trace
+            if trace is None and of.is_empty(values) and not self._is_single(arguments):
+                result = self._of_none(*in_call(arguments, values))
+                if result is not MISS:
+                    return result
             if trace is None or of.place in trace.single:
                 return one_by_one(call, values, of)
             own = trace.single is self._single and self._may_keep_loops(of.place)
@@ -106,6 +121,22 @@ class BatchCalls:
                 raise OneByOne(of.place, self.__name__, str(error)) from error
 
         return on_batch
+
+    def _of_none(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a `vmap` gives of no examples: only a trace tells without one what it would be.
+
+        So eager calls take the program too. MISS where there is none.
+        """
+        tensors = [x for x in flatten((args, kwargs))[0] if isinstance(x, Tensor)]
+        if not all(map(is_array_to_function, tensors)):
+            return self._as_node(args, kwargs, STATE.grad_enabled)
+        args, kwargs = map_tree(bare_memory, (args, kwargs))
+        arguments = self._bind(args, kwargs, whole=True)
+        found = self._answer(arguments, CHOSEN[self._backend], None)
+        if found.version is None and found.run is None:
+            return MISS
+        result = found.result if found.run is None else self._result(found.run, arguments)
+        return map_tree(boxed_leaf, result)
 
     def _may_keep_loops(self, place: Place) -> bool:
         """Whether the program of a call may be made of one whose loops stay loops.
@@ -168,7 +199,7 @@ class BatchCalls:
     def _around_example(self, arguments: Arguments, mode: Mode) -> Version | None:
         """The version of a `vmap`, of that for one example."""
         of = self._mapping(arguments)
-        args, kwargs = in_call(arguments, next(of.examples(arguments.values)))
+        args, kwargs = in_call(arguments, of.first(arguments.values))
         one = self._one._version_for(args, kwargs, enters=False)
         return over_batch(one, self._function, arguments, mode, of)
 

@@ -783,7 +783,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         if self._knows != known:  # a run has taught what the next one is to do
             return self._version_for(args, kwargs, enters)
         if self._is_single(arguments):
-            first = next(self._mapping(arguments).examples(arguments.values))
+            first = self._mapping(arguments).first(arguments.values)
             return self._one._version_for(*in_call(arguments, first), enters)
         # another thread traces: this version is for looking at alone
         try:

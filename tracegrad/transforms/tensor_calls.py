@@ -268,14 +268,25 @@ class TensorCalls(VersionLookup):
         Without `tapes` nothing is recorded: it is traced as a call on arrays, which are Tensors to
         the caller.
         """
-        mode = CHOSEN[self._backend]
         if not kwargs:
             result = self._quickly(args)
             if result is not MISS:
                 return result
-        given, borrowed = self._bind(args, kwargs), Borrowed()
+        result = self._as_node(args, kwargs, tapes)
+        if result is not MISS:
+            return result
+        given = self._bind(args, kwargs)
         if self._is_beside_fields(given):
             return self._inline(given)
+        with self._budget.running():
+            return self._inline(given)
+
+    def _as_node(self, args: tuple[Any, ...], kwargs: dict[str, Any], tapes: bool) -> Any:
+        """The same, MISS where there is no version for it."""
+        mode = CHOSEN[self._backend]
+        borrowed = Borrowed()
+        if self._is_beside_fields(self._bind(args, kwargs)):
+            return MISS
         plain = borrowed.bare((args, kwargs), bare)
         arguments, inputs = self._given_tensors((args, kwargs), plain, tapes)
 
@@ -305,8 +316,7 @@ class TensorCalls(VersionLookup):
                 return passed(result, self.__name__)
         except NotRecorded:
             pass
-        with self._budget.running():
-            return self._inline(given)
+        return MISS
 
     def _quickly(self, args: tuple[Any, ...]) -> Any:
         """The result of a call on Tensors by the entry for such calls; MISS where none takes it."""

@@ -36,6 +36,7 @@ from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import (
     TAKEN_WITHIN,
+    beyond,
     plain_leaf,
     reaches_others,
     taken,
@@ -193,7 +194,9 @@ class Pullback:
         full = [zeros_of(x) if ct is None else ct for ct, x in zip(made, self.inputs, strict=True)]
         values = iter(full if recorded else map(self.shown, full))
         rest = iter([None if carried else next(values) for carried in self.carried])
-        cotangents = tuple([taken(spec, rest) for spec in self.specs])
+        cotangents: Any = tuple([taken(spec, rest) for spec in self.specs])
+        if recorded:
+            cotangents = beyond(cotangents, self.inputs)
         return left(cotangents, [*(self.inputs if self.gives_tensors else ()), *given])
 
     def source(self, part: str = "all") -> str:
@@ -496,6 +499,8 @@ def _on_tensors(
     pull = Pullback(*made, wants_tensors, shown)
     if not wants_tensors:
         main, aux = _handed_over((main, aux), tensors)
+    else:
+        main, aux = beyond((main, aux), tensors)
     main, aux = left((main, aux), leaves)
     return _Done(map_tree(shown, main), pull, map_tree(shown, aux))
 
