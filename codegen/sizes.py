@@ -245,10 +245,19 @@ def between(of: Dim, low: int, high: int | None, texts: Mapping[str, str] = NO_T
     """That a length lies between two, as Python: ``n0 == 2``, ``n0 <= 2``, ``1 <= n0 <= 2``."""
     text = as_python(of, texts)
     if high is None:
+        if low == 1 and isinstance(of, Size) and isinstance(parts := of.atom(), Quotient):
+            whole, by = _without_constants(parts.of, parts.by)
+            return f"{as_python(whole, texts)} >= {as_python(by, texts)}"
         return f"{text} >= {low}"
     if low == high:
         return f"{text} == {low}"
     return f"{low} <= {text} <= {high}" if low > 0 else f"{text} <= {high}"
+
+
+def _without_constants(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Two lengths that are compared, without the number that is added to both."""
+    common = min(_terms(a).get((), 0), _terms(b).get((), 0))
+    return add(a, -common), add(b, -common)
 
 
 def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
@@ -578,6 +587,22 @@ class Sizes:
             return False
         self._assume(a, b)
         return True
+
+    def require_at_least(self, a: Dim, b: Dim) -> None:
+        """Assumes that one length is no less than another: a guard, if only their values say so."""
+        a, b = self.resolve(a), self.resolve(b)
+        if all(factor >= 0 for factor in _terms(add(a, mul((-1, b)))).values()):
+            return
+        guard: tuple[Dim, Dim]
+        if isinstance(a, int):  # that is where b ends
+            guard = size_of(SliceLength(b, a, None, None)), 0
+        elif isinstance(b, int):
+            guard = size_of(SliceLength(a, b - 1, b, None)), 1
+        else:  # which may be 0
+            quotient = size_of(Quotient(add(a, 1), add(b, 1)))
+            guard = size_of(SliceLength(quotient, 0, 1, None)), 1
+        if guard not in self.guards:
+            self.guards.append(guard)
 
     def equal(self, a: Dim, b: Dim) -> bool:
         """True when the lengths are known to be equal; assumes nothing."""

@@ -450,3 +450,29 @@ def test_slices_that_drop_elements_are_one():
         length = slice_length(slice_length(length, slice(1, None)), slice(None, -2))
     assert sz.as_python(length) == "max(n0 - 120, 0)"
     assert [value(length, {"n0": n}) for n in (0, 119, 121)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (lambda n, m: n, lambda n, m: 3, "n0 >= 3"),
+        (lambda n, m: 3, lambda n, m: add(m, 1), "n1 <= 2"),
+        (lambda n, m: mul([n, m]), lambda n, m: add(n, m), "n0*n1 >= n0 + n1"),
+        (lambda n, m: add(n, m), lambda n, m: n, None),
+        (lambda n, m: add(n, 2), lambda n, m: add(n, 1), None),
+        (lambda n, m: 5, lambda n, m: 0, None),
+    ],
+)
+def test_a_length_is_assumed_to_be_no_less_than_another(a, b, text):
+    """Where that does not hold at all lengths it is one guard, which holds at those alone."""
+    sizes = Sizes()
+    n, m = sizes.new(4), sizes.new(2)
+    for _ in range(2):
+        sizes.require_at_least(a(n, m), b(n, m))
+    assert [sz.equality_as_python(*guard) for guard in sizes.guards] == ([text] if text else [])
+    for one in range(6):
+        for two in range(6):
+            known = {"n0": one, "n1": two}
+            left, right = (value(length(n, m), known) for length in (a, b))
+            holds = [value(x, known) == value(y, known) for x, y in sizes.guards]
+            assert all(holds) == (left >= right)

@@ -584,3 +584,57 @@ def test_second_derivatives_of_running_products_in_any_order(f):
     expected = tg.jacfwd(tg.jacfwd(f))(x)
     for outer in (tg.jacfwd, tg.jacrev):
         np.testing.assert_allclose(outer(tg.jacrev(f))(x), expected, rtol=1e-12, atol=1e-12)
+
+
+# -- the mode, where it is left open ---------------------------------------------------------------
+
+
+def three_sums(x):
+    return np.stack([np.sum(np.tanh(x) * np.sin(x * k) * x) for k in (1.0, 2.0, 3.0)])
+
+
+@pytest.mark.parametrize("lengths", [(2, 7, 2, 3, 100, 0), (7, 2, 0, 3)])
+@pytest.mark.parametrize("within", [False, True])
+def test_the_mode_is_chosen_by_the_lengths_of_each_call(monkeypatch, lengths, within):
+    """Each version is for one of the modes: whatever came first, calls have the bits of theirs."""
+    one = tg.jacobian(three_sums)
+    made = tg.compile(lambda x: one(x)) if within else one
+    for n in lengths:
+        x = np.linspace(0.1, 1.0, n)
+        chosen = tg.jacfwd if n < 3 else tg.jacrev
+        found = made(x)
+        assert_same_bits(found, chosen(three_sums)(x), str(n))
+        with monkeypatch.context() as context:
+            context.setattr(config, "compile", False)
+            assert_same_bits(found, tg.jacobian(three_sums)(x), str(n))
+    assert made.cache_info().versions == 2
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "versions"),
+    [
+        (lambda x: x * x, [(2,), (7,), (0,)], 1),  # there are as many of both, at all lengths
+        (lambda x: np.concatenate([x, x]), [(2,), (7,)], 1),  # never fewer results
+        (lambda x: np.sum(x, axis=0), [(2, 3), (5, 1), (1, 4)], 1),
+        (lambda x: np.outer(x[0], x[1]), [(2, 3), (2, 5)], 1),
+        (lambda x: x[:2] * x[0], [(2,), (5,)], 1),
+    ],
+)
+def test_there_is_one_program_where_the_mode_is_one(f, shapes, versions):
+    made = tg.jacobian(f)
+    for shape in shapes:
+        x = RANDOM.normal(size=shape)
+        assert_close(made(x), tg.jacfwd(f)(x), 1e-12)
+    assert made.cache_info().versions <= versions
+
+
+def test_why_there_is_another_program_for_the_other_mode():
+    made = tg.jacobian(three_sums)
+    made(np.ones(2))
+    made(np.ones(7))
+    told = made.explain()
+    assert "x.shape[0] <= 2" in told
+    assert "x.shape[0] was at most 2, is 7" in told
+    made = tg.jacobian(lambda x, y: np.outer(x, y), (0, 1))
+    made(np.ones(2), np.ones(3))
+    assert "x.shape[0]*y.shape[0] >= x.shape[0] + y.shape[0] + 1" in made.explain()

@@ -64,17 +64,18 @@ def with_jacobian(
         For each return, in the order of the graph, the values whose Jacobians it gives: each in
         each of the targets, of the shape of the value and then that of the target.
     mode
-        "forward" or "reverse", or "auto": forward where there are fewer inputs than results.
-        Where only data tell how many results there are it is forward.
+        "forward" or "reverse", or "auto": forward where there are fewer inputs than results. Then
+        it is a guard of the graph that there are, or that there are not. Where only data tell how
+        many results there are it is forward.
 
     Jacobians have the dtype of the target, as its gradient has, in either mode.
     """
     lengths = [_length([v.type for v in values]) for values in asked]
     alike = all(graph.sizes.equal(length, lengths[0]) for length in lengths)
-    mode = chosen(graph, targets, lengths[0], mode)
     told = {s for v in graph.inputs for n in v.type.shape for s in _symbols(graph, n)}
     alike = alike and told.issuperset(_symbols(graph, lengths[0]))
-    if mode == "forward" or not alike:  # paths that return more or less have their inputs in common
+    # paths that return more or less have their inputs in common
+    if not alike or chosen(graph, targets, lengths[0], mode) == "forward":
         return _by_tangents(graph, targets, asked)
     return _by_cotangents(graph, targets, asked, lengths[0])
 
@@ -171,11 +172,15 @@ def _symbols(graph: Graph, length: Dim) -> set[str]:
 
 
 def chosen(graph: Graph, targets: Sequence[Value], rows: Dim, mode: str) -> str:
-    """The mode, where it is left open."""
+    """The mode, where it is left open: the graph is for lengths that ask for the same."""
     if mode != "auto":
         return mode
-    columns = _length([v.type for v in targets])
-    return "forward" if graph.sizes.value(columns) < graph.sizes.value(rows) else "reverse"
+    sizes, columns = graph.sizes, _length([v.type for v in targets])
+    if sizes.value(columns) < sizes.value(rows):
+        sizes.require_at_least(rows, sz.add(columns, 1))
+        return "forward"
+    sizes.require_at_least(columns, rows)
+    return "reverse"
 
 
 def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> tuple[Graph, list[int]]:

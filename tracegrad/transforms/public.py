@@ -214,7 +214,8 @@ def jacobian(
         As for `grad`.
     mode : "auto", "forward" or "reverse"
         Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
-        "auto" pushes forward where there are fewer inputs than results.
+        "auto" pushes forward where a call has fewer inputs than results: there is a program of
+        each kind, where calls need both.
     sparse : bool
         Whether the result is a ``scipy.sparse.csr_array``, of the shape (elements of the result,
         elements of the argument): see below.
