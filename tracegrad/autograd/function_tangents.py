@@ -28,7 +28,8 @@ from tracegrad.autograd.python_call import (
 from tracegrad.differentiation.reverse_mode import unbroadcast
 from tracegrad.errors import GradientError
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import LEAF, Shape
+from tracegrad.tape.functions_apart import start_history
+from tracegrad.tape.tape import Shape
 from tracegrad.tensors.tensor import Tensor, wrap
 
 
@@ -92,7 +93,7 @@ class Transposed(_Call):
         records, held, dots = STATE.grad_enabled, values[: self.held], values[self.held :]
         cts = [wrap(probe(t.shape, t.dtype)) for t in self.types]
         for ct in cts:
-            ct._node = LEAF
+            start_history(ct)
         before = STATE.update(grad_enabled=True)
         try:
             given = self.back.tensors(*held, *cts)

@@ -17,9 +17,10 @@ from tracegrad.errors import ArgumentError, BackwardError, NonScalarError
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE, call
+from tracegrad.tape.functions_apart import start_history
 from tracegrad.tape.hooks import inner_result, is_inner_result
 from tracegrad.tape.own_leaves import ask_mode
-from tracegrad.tape.tape import LEAF, Node
+from tracegrad.tape.tape import Node
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dispatch import FLOATING
 
@@ -404,7 +405,7 @@ class _Run:
             same: Tensor = alias(x)
             return same
         leaf = wrap(x._array, x._traced if STATE.trace is None else STATE.trace.traced(x))
-        leaf._node = LEAF
+        start_history(leaf)
         return leaf
 
     @property

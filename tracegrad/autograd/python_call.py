@@ -23,8 +23,7 @@ from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import hooks
-from tracegrad.tape.functions_apart import apart, lost_by
-from tracegrad.tape.tape import LEAF
+from tracegrad.tape.functions_apart import apart, lost_by, made_apart, start_history
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.closures import released
 from tracegrad.values.dispatch import dtype_of, is_number
@@ -146,7 +145,7 @@ class Pullback:
 def refuse_hidden(name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
     """Raises where a transform runs a rule that reads something else with a history."""
     leaves = engine.leaves_of(engine.gather(outputs), outputs)
-    if any(all(leaf is not x for x in inputs) for leaf in leaves):
+    if any(all(leaf is not x for x in inputs) and not made_apart(leaf) for leaf in leaves):
         raise lost_by(name)
 
 
@@ -156,7 +155,7 @@ def _differentiable(tensor: Tensor) -> Tensor:
         same: Tensor = alias(tensor)
         return same
     leaf = wrap(tensor._array)
-    leaf._node = LEAF
+    start_history(leaf)
     return leaf
 
 

@@ -46,6 +46,7 @@ from tracegrad.ops.random_draws import drawn, sources_of
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tape.foreign_arrays import kept, plain
+from tracegrad.tape.functions_apart import start_history
 from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
@@ -193,7 +194,7 @@ def _several(x: Any) -> tuple[Any, ...]:
 
 def _leaf(x: Any) -> Tensor:
     tensor = wrap(getattr(x, "_array", x))
-    tensor._node = LEAF
+    start_history(tensor)
     return tensor
 
 

@@ -27,6 +27,7 @@ from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tape.functions_apart import start_history
 from tracegrad.tape.tape import FREED, LEAF
 from tracegrad.tensors.devices import DeviceArray, bare
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -233,7 +234,7 @@ def _leaf_of(x: Any) -> Tensor:
         if x.dtype not in _INEXACT:
             raise _Unusual
     tensor = wrap(x)
-    tensor._node = LEAF
+    start_history(tensor)
     return tensor
 
 
@@ -272,7 +273,7 @@ def derivative_on_tensors(
         plain = STATE.trace is not None or not number or type(leaf) in (float, complex)
         tensor = entered(leaf if plain else np.asarray(leaf)[()])
         if tensor._node is None:
-            tensor._node = LEAF
+            start_history(tensor)
         made.append(tensor)
         return tensor
 

@@ -8,15 +8,17 @@ however the function comes by it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tracegrad.errors import GradientError, TraceError
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.tape.tape import Node, Output, next_stamp, parent_of
+from tracegrad.tape.tape import LEAF, Node, Output, next_stamp, parent_of
 from tracegrad.user_code.program_points import at_line
 
 
@@ -31,13 +33,40 @@ class Apart:
     name: str
     inputs: frozenset[int]  # the ids of its Tensors
     since: int | None
+    around: Apart | None = None  # the run within which this one began
+    leaves: dict[int, Any] = field(default_factory=dict)  # that were made since, by id
+
+    def makes(self, leaf: Any) -> None:
+        """Notes a leaf that was made within, and so within all around."""
+        run: Apart | None = self
+        while run is not None:
+            forget = partial(_forget, run.leaves, id(leaf))
+            run.leaves[id(leaf)] = weakref.ref(leaf, forget)
+            run = run.around
+
+
+def _forget(leaves: dict[int, Any], key: int, _: Any) -> None:
+    leaves.pop(key, None)
+
+
+def start_history(tensor: Any) -> None:
+    """Makes a Tensor a leaf, by which a derivative is taken."""
+    if STATE.apart is not None and tensor._node is None:
+        STATE.apart.makes(tensor)
+    tensor._node = LEAF
+
+
+def made_apart(leaf: Any) -> bool:
+    """Whether a leaf was made by the function that runs apart, or by what it called."""
+    return STATE.apart is not None and id(leaf) in STATE.apart.leaves
 
 
 @contextmanager
 def apart(name: str, inputs: Iterable[Any] = (), recorded: bool = False) -> Iterator[None]:
     """Refuses values of the function around; `recorded` says that a tape is kept of that one."""
     since = next_stamp() if recorded else None
-    before = STATE.update(apart=Apart(name, frozenset(map(id, inputs)), since))
+    run = Apart(name, frozenset(map(id, inputs)), since, STATE.apart)
+    before = STATE.update(apart=run)
     try:
         yield
     finally:
@@ -63,7 +92,7 @@ def _refuse(x: Any, run: Apart) -> None:
         return
     made = parent_of(x)
     node = made.node if type(made) is Output else made
-    if node.stamp > run.since if type(node) is Node else is_own_leaf(node):
+    if node.stamp > run.since if type(node) is Node else made_apart(node) or is_own_leaf(node):
         return
     raise lost_by(run.name)
 

@@ -13,16 +13,22 @@ from typing import Any
 from tracegrad.errors import GradientError
 from tracegrad.runtime.array_manners import is_own_leaf
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.functions_apart import start_history
 from tracegrad.tape.views import base_of, views_of
 from tracegrad.user_code.program_points import at_line
 
 
-def keep_own(leaf: Any) -> None:
-    """Remembers a leaf that the function which runs has made."""
-    if STATE.own_leaves is not None and not STATE.machine.world.is_outside(leaf):
-        STATE.own_leaves[id(leaf)] = leaf
+def start_own(tensor: Any) -> None:
+    """Makes a Tensor a leaf, which is remembered where the function which runs has made it.
+
+    A rule of the user's runs without a machine, and makes its leaves itself.
+    """
+    machine = STATE.machine
+    if STATE.own_leaves is not None and not (machine and machine.world.is_outside(tensor)):
+        STATE.own_leaves[id(tensor)] = tensor
         if STATE.watch is not None:
-            STATE.watch.made([leaf])
+            STATE.watch.made([tensor])
+    start_history(tensor)
 
 
 def refuse_others(leaves: Iterable[Any], does: str) -> None:

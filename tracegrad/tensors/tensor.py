@@ -40,7 +40,7 @@ from tracegrad.tape.foreign_arrays import Foreign, kept, plain
 from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.grad_fn import GradFn, shown_node, tensor_around
 from tracegrad.tape.hooks import RemovableHandle, extras_of, register_hook
-from tracegrad.tape.own_leaves import keep_own, tell_of_setting
+from tracegrad.tape.own_leaves import start_own, tell_of_setting
 from tracegrad.tape.tape import FREED, LEAF, Node, Output, has_slope, record, run_backward
 from tracegrad.tape.views import Link, is_view_of, leave, register
 from tracegrad.tape.write_checks import stamp, version
@@ -410,11 +410,11 @@ class Tensor:
             )
         if value and self.dtype.kind not in FLOATING:
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
+        self._node = None
         if value and not self._is_traced:
             self._array = with_memory(self._array)
         if value:
-            keep_own(self)
-        self._node = LEAF if value else None
+            start_own(self)
 
     @property
     def grad_fn(self) -> GradFn | None:

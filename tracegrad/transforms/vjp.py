@@ -57,6 +57,7 @@ from tracegrad.tape.foreign_arrays import (
     own_or_watched,
     seal,
 )
+from tracegrad.tape.functions_apart import start_history
 from tracegrad.tape.tape import LEAF, WRITES, Output
 from tracegrad.tape.write_checks import arrays_of, damaged
 from tracegrad.tensors.devices import as_held, bare
@@ -377,7 +378,7 @@ class _OnJax(_OnProcessor):
         if not is_jax_array(leaf) and not isinstance(leaf, _NUMBERS):
             return leaf
         tensor = wrap(as_held(self.jax.from_numpy(leaf)))
-        tensor._node = LEAF
+        start_history(tensor)
         return tensor
 
     def shown(self, leaf: Any) -> Any:
@@ -399,7 +400,7 @@ def held_leaf(x: Any) -> Tensor:
         number = not isinstance(x, np.ndarray) and not array.ndim
         array = array[()] if number else own_or_watched(array)
     tensor = wrap(array)
-    tensor._node = LEAF
+    start_history(tensor)
     return tensor
 
 
@@ -459,7 +460,7 @@ def _on_tensors(
             )
             raise ArgumentError(f"vjp: a primal {what}: gradients need floating point")
         if tensor._node is None:
-            tensor._node = LEAF
+            start_history(tensor)
         tensors.append(tensor)
         return tensor
 
