@@ -21,6 +21,7 @@ from codegen.emit.statements import (
     names_of_outputs,
     operand_names,
     origin_of,
+    reads_of,
     stem_of,
 )
 from codegen.emit.target import Target, as_number_of, condition, literal, negated
@@ -279,8 +280,8 @@ class Emitter:
 
     def _is_overtaken(self, value: Value, shown: Shown) -> bool:
         """Whether an array that an expression reads is written to before the expression is read."""
-        readers = self.graph.users.get(value)
-        last = self.place[readers[0]] if readers else -1
+        reader = self._reader(value)
+        last = self.place[reader] if reader else -1
         arrays = [self.owner[name] for name in shown.reads if name in self.owner]
         here = self.place.get(self.graph.producer[value], last)
         return any(here < at < last for array in arrays for at in self.written.get(array, ()))
@@ -308,12 +309,11 @@ class Emitter:
             self.python_numbers.add(value)
         if self._is_face_of_an_input(call, spelling):
             return True
-        if self.uses.get(value, 0) != 1 or leaves_context(self.graph, value):
+        reader = self._reader(value)
+        if self.uses.get(value, 0) != 1 or leaves_context(reader, value):
             return False
         if value in self.paths.crossing:
             return False
-        user = self.graph.users.get(value, ())
-        reader = user[0] if user else None
         if isinstance(reader, Again):
             moves = value in self.paths.trailing and value not in self.anchors
             return moves and not self._can_be_written_in_place(call)
@@ -435,12 +435,12 @@ class Emitter:
         return name
 
     def _reads_of(self, call: Call, operand: Value) -> int:
-        uses = self._spelling(call).uses
-        return sum(
-            uses.get(name, 0) if not name.startswith("*") else 1
-            for name, value in zip(operand_names(call), call.operands, strict=True)
-            if value is operand
-        )
+        return reads_of(self._spelling(call), call, operand)
+
+    def _reader(self, value: Value) -> Node | None:
+        """The first node whose source reads a value; some operands stand for an order alone."""
+        users = self.graph.users.get(value, ())
+        return next((n for n in users if not isinstance(n, Call) or self._reads_of(n, value)), None)
 
     def _write_over(self, call: Call, spelling: Spelling, name: str) -> None:
         assert call.reuse is not None
@@ -522,7 +522,8 @@ class Emitter:
         for i, (name, value) in enumerate(zip(operand_names(call), call.operands, strict=True)):
             shown = self.shown[value]
             count = 1 if name.startswith("*") else spelling.uses.get(name, 0)
-            self._read(value, self.left.get(value, 0) - count)
+            if count:
+                self._read(value, self.left.get(value, 0) - count)
             fragment = shown.fragment
             if i in strong or (i in casts and value in self.python_numbers):
                 *_, dtype = casts.get(i, (value.type.dtype,))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Loop, Origin, Value, ends, walk
+from codegen.ir import Call, Graph, Loop, Node, Origin, Value, ends, walk
 from codegen.passes.fuse import COMPILED
-from codegen.spelling import Fragment
+from codegen.spelling import Fragment, Spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,8 @@ class Shown:
     bound: bool
 
 
-def leaves_context(graph: Graph, value: Value) -> bool:
+def leaves_context(reader: Node | None, value: Value) -> bool:
     """Whether a value is read outside of the ``with`` that its own line stands in."""
-    reader = next(iter(graph.users.get(value, ())), None)
     within = reader.results[0].origin.within if isinstance(reader, Call) else ""
     return within != value.origin.within
 
@@ -89,3 +88,12 @@ def operand_names(call: Call) -> list[str]:
     if names and names[-1].startswith("*"):
         names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
     return names
+
+
+def reads_of(spelling: Spelling, call: Call, operand: Value) -> int:
+    """How often the source of a call reads an operand."""
+    return sum(
+        spelling.uses.get(name, 0) if not name.startswith("*") else 1
+        for name, value in zip(operand_names(call), call.operands, strict=True)
+        if value is operand
+    )

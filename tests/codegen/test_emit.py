@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 import toy
 
-from codegen import TARGETS, ArrayType, CodegenError, Graph, Op, emit, load, optimize, spell
+from codegen import TARGETS, ArrayType, CodegenError, Graph, Op, Trait, emit, load, optimize, spell
 from codegen.emit.length_expressions import _slice_text
 from codegen.emit.writer import Names
 from codegen.ir import Builder, Frame, Origin, Value
@@ -470,6 +470,38 @@ for case in CASES.values():
     for target in DIALECTS:
         print(case.graph(), emit(case.graph(), target).text)
 """
+
+
+def test_an_operand_that_is_not_written_is_not_read(monkeypatch):
+    """The variables that it is to be computed from later stay."""
+    behind = Op(
+        "behind",
+        ("x", "y"),
+        lambda sizes, x, y: x,
+        {"numpy": spell("x"), "jax": spell("x")},
+        {},
+        frozenset({Trait.VIEW}),
+    )
+    monkeypatch.setitem(toy.OPS, "behind", behind)
+    graph = toy.graph(
+        dedent("""
+        graph f(x: float64[n0]) {
+          %h~ = sin(%x)  # backward: model.py:3 | h = g(x)
+          %a~ = mul(%h~, %h~)  # backward: model.py:3 | h = g(x)
+          %b~ = neg(%a~)  # backward: model.py:3 | h = g(x)
+          %x~ = behind(%x, %b~)  # backward: model.py:3 | h = g(x)
+          %h~.1 = exp(%x~)  # backward: model.py:3 | h = g(x)
+          %c~ = mul(%h~.1, %h~.1)  # backward: model.py:3 | h = g(x)
+          %d = mul(%b~, %c~)  # backward: model.py:3 | h = g(x)
+          return %d
+        }
+        """).strip()
+    )
+    x = array(5)
+    graph = optimize(graph, toy.CLIENT, check=True)
+    source = emit(graph, "numpy")
+    (found,) = load(source.text, source.name)(x)
+    assert np.array_equal(found, -(np.sin(x) * np.sin(x)) * (np.exp(x) * np.exp(x)))
 
 
 def test_the_text_is_the_same_in_every_process():
