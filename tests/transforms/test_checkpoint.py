@@ -250,3 +250,68 @@ def test_arguments_keep_their_names(max_bytes):
     assert "rate_bar" in source and "args" not in source
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'start'"):
         f(0.1)
+
+
+def twice(x):
+    return x + np.sin(x)
+
+
+def squashed(x):
+    return np.exp(x) / (1 + np.exp(x))
+
+
+def several(x):
+    return x * np.sin(x), x + x * x
+
+
+def product_and_sum(x, y):
+    return x * np.sin(y) + y * x * x
+
+
+BODIES = {
+    "inside and outside": lambda again: lambda x: np.sum(again(twice)(x) * x),
+    "one after another": lambda again: lambda x: np.sum(again(np.tanh)(again(np.tanh)(x))),
+    "several": lambda again: lambda x: np.sum(again(several)(x)[0] * again(several)(x)[1] + x),
+    "two arguments": lambda again: lambda x: np.sum(again(product_and_sum)(x, 2 * x) * x),
+    "one argument twice": lambda again: lambda x: np.sum(again(product_and_sum)(x, x) * x),
+    "divided": lambda again: lambda x: np.sum(again(np.cos)(again(squashed)(x)) * x),
+    "within another": lambda again: (
+        lambda x: np.sum(again(lambda y: again(twice)(y) * y + y)(x) * x)
+    ),
+    "closure": lambda again: lambda x: np.sum(again(lambda y: np.sin(y) * x + y * x)(x) * x),
+    "closure alone": lambda again: lambda x: np.sum(again(lambda: twice(x) * x)() * x),
+    "what it is given": lambda again: lambda x: np.sum(again(lambda y: (y, y * x[0]))(x)[0] * x),
+    "one value twice": lambda again: (
+        lambda x: (lambda pair: np.sum(pair[0] * pair[1] * np.cos(pair[0]) * x))(
+            again(lambda y: (np.sin(y),) * 2)(x)
+        )
+    ),
+    "elements": lambda again: (
+        lambda x: np.sum(again(lambda y: y[0] * y[1] + y[:3] * y[2])(x) * x[:3])
+    ),
+    "a choice": lambda again: lambda x: np.sum(again(lambda y: np.where(y > 0, y * y, y))(x) * x),
+    "broadcast": lambda again: lambda x: np.sum(again(lambda y: y[:, None] * y + y)(x) * x),
+    "dict": lambda again: (
+        lambda x: np.sum(again(lambda d: d["a"] * d["b"] + d["a"])({"a": x, "b": x}) * x)
+    ),
+}
+
+
+@pytest.mark.parametrize("tensors", [False, True])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", BODIES)
+def test_the_order_of_sums_is_that_of_the_function_itself(name, compiled, tensors, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+
+    def derived(f, x):
+        if not tensors:
+            return tg.value_and_grad(f)(x)
+        x = tg.tensor(x, requires_grad=True)
+        value = (tg.compile(f) if compiled else f)(x)
+        value.backward()
+        return value.detach().numpy(), x.grad.numpy()
+
+    plain, again = BODIES[name](lambda f: f), BODIES[name](tg.checkpoint)
+    for seed in range(5):
+        x = np.random.default_rng(seed).normal(size=6)
+        assert_same_bits(derived(again, x), derived(plain, x))

@@ -21,7 +21,8 @@ from codegen.keys import attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes, equality_as_python
 from tracegrad.differentiation.partition import backward_graph
-from tracegrad.differentiation.reverse_mode import Step, differentiate, pullback
+from tracegrad.differentiation.reverse_mode import differentiate, pullback
+from tracegrad.differentiation.steps import Step
 from tracegrad.execution.pipeline import Program, compile_graph
 from tracegrad.tape.tape import EMPTY, FREED, WRITES, Node, Output, Shape, read_by_rule
 from tracegrad.tape.write_checks import damaged

@@ -9,7 +9,7 @@ that what it does is recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -20,7 +20,8 @@ import numpy as np
 
 from codegen.emit.formatting import formatted
 from tracegrad.autograd import compiled_backward
-from tracegrad.differentiation.reverse_mode import Pending, Step, pullback, settled
+from tracegrad.differentiation.reverse_mode import Pending, pullback, settled
+from tracegrad.differentiation.steps import Folded, Step
 from tracegrad.errors import BackwardError, NonScalarError, ShapeError
 from tracegrad.ops.elementwise.ufuncs import conj
 from tracegrad.ops.repeated_cotangents import written_out
@@ -123,8 +124,49 @@ def steps_of(nodes: Sequence[Node]) -> list[Step]:
                 operands[i] = given
             elif type(parent) is Output:
                 operands[i] = (parent.node, parent.index)
-        steps.append(Step(node.op, node.attributes, tuple(operands), results_of(node)))
+        kind = Folded if _runs_again(node) else Step
+        steps.append(kind(node.op, node.attributes, tuple(operands), results_of(node)))
     return steps
+
+
+def _runs_again(node: Node) -> bool:
+    """Whether the walker goes back through what a node's function does when it runs again.
+
+    A hook of the node is to see what the node gives.
+    """
+    if not node.op.opaque or (node.more is not None and node.more.get("node")):
+        return False
+    return getattr(node.attributes.get("function"), "again", None) is not None
+
+
+def _unfold(tape: Tape, watchers: Watchers, step: Step) -> tuple[Sequence[Step], Sequence[Any]]:
+    """What a node's function does when it runs again, from where the node's operands were made."""
+    node = node_behind(step.results[0])
+    moving = [parent is not None for parent in node.parents]
+    leaves, results = node.attributes["function"].again(node.values, moving)
+    parents = [parent for parent in node.parents if parent is not None]
+    of = dict(zip(leaves, parents, strict=True))
+    nodes = gather([x for x in results if isinstance(x, Tensor) and x._node is not None])
+    for made in nodes:
+        made.parents = tuple([of.get(parent, parent) for parent in made.parents])
+    steps = steps_of(nodes)
+    watchers.add(nodes)
+    for leaf, parent in of.items():
+        if leaf._hooks:
+            watchers.extras.setdefault(key_of_parent(parent), {}).setdefault("hooks", {})
+            watchers.extras[key_of_parent(parent)]["hooks"].update(leaf._hooks)
+    if STATE.grad_enabled:  # the tape stays, for what is recorded of it
+        tape.made.update(dict.fromkeys(nodes, Tape(nodes)))
+    _unfold_in(steps, tape, watchers)
+    made_by = [parent_of(x) if isinstance(x, Tensor) else None for x in results]
+    return steps, [None if x is None else key_of_parent(of.get(x, x)) for x in made_by]
+
+
+def _unfold_in(steps: Sequence[Step], tape: Tape, watchers: Watchers) -> None:
+    """Tells steps that stand for others how these are made."""
+    for step in steps:
+        if isinstance(step, Folded):
+            step.unfold = partial(_unfold, tape, watchers)
 
 
 def results_of(node: Node) -> tuple[Any, ...]:
@@ -142,6 +184,7 @@ class Tape:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes
+        self.made: dict[Node, Tape] = {}  # by node that was made while this one was walked over
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
@@ -183,8 +226,9 @@ class Tape:
 
     def tensors_of(self, step: Step) -> tuple[Any, Sequence[Any]]:
         """The result and the operands of a step, as Tensors with their history."""
-        results = tuple(map(self.tensor, step.results))
-        operands = [*map(self.tensor, step.operands)]
+        tape = self.made.get(node_behind(step.results[0]), self)
+        results = tuple(map(tape.tensor, step.results))
+        operands = [*map(tape.tensor, step.operands)]
         return results[0] if len(results) == 1 else results, operands
 
     def array(self, key: Any) -> Any:
@@ -262,7 +306,8 @@ def gradients(
             STATE.update(**before)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
     watchers = Watchers(nodes, wanted)
-    if watchers.any() or changed:
+    if watchers.any() or changed or any([type(step) is Folded for step in steps]):
+        _unfold_in(steps, tape, watchers)
         before = STATE.update(grad_enabled=False)
         try:
             return compiled_backward.owned(
@@ -304,7 +349,14 @@ class Watchers:
 
     def __init__(self, nodes: Sequence[Node], wanted: Sequence[Any]) -> None:
         self.extras: dict[Any, dict[str, Any]] = {}
-        self.node_hooks = {}
+        self.node_hooks: dict[Node, dict[int, Callable[..., Any]]] = {}
+        self.add(nodes)
+        for key in wanted:
+            if type(key) is Tensor and key._hooks:
+                self.extras[key] = {"hooks": key._hooks}
+
+    def add(self, nodes: Sequence[Node]) -> None:
+        """The hooks along a tape besides."""
         for node in nodes:
             if node.more is None:
                 continue
@@ -314,9 +366,6 @@ class Watchers:
                 elif isinstance(index, int) and ("retain" in extras or extras.get("hooks")):
                     key = (node, index) if type(node.result) is tuple else node
                     self.extras[key] = extras
-        for key in wanted:
-            if type(key) is Tensor and key._hooks:
-                self.extras[key] = {"hooks": key._hooks}
 
     def any(self) -> bool:
         """Whether anything beside the plain backward is to be done."""
@@ -324,10 +373,14 @@ class Watchers:
 
     def arguments(self, as_arrays: bool) -> dict[str, Any]:
         """Keyword arguments for `pullback`."""
-        arguments: dict[str, Any] = {"done": partial(self.done, as_arrays), "watched": self.extras}
-        if self.node_hooks or STATE.anomaly or STATE.observer:
-            arguments["around"] = partial(self.around, as_arrays)
-        return arguments
+        around = partial(self.around, as_arrays)
+
+        def around_of(step: Step) -> Any:
+            hooked = self.node_hooks and node_behind(step.results[0]) in self.node_hooks
+            return around if hooked or STATE.anomaly or STATE.observer else None
+
+        done = partial(self.done, as_arrays)
+        return {"done": done, "watched": self.extras, "around": around_of}
 
     def done(self, as_arrays: bool, key: Any, value: Any) -> Any:
         """Shows a finished cotangent to its Tensor's hooks."""
@@ -447,7 +500,9 @@ def _recorded_pullback(
     """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
     trace = STATE.trace
     watchers = Watchers(tape.nodes, wanted)
-    watching = watchers.arguments(as_arrays=False) if watchers.any() else {}
+    folded = any([type(step) is Folded for step in steps])
+    _unfold_in(steps, tape, watchers)
+    watching = watchers.arguments(as_arrays=False) if folded or watchers.any() else {}
     if trace is None:
         return pullback(steps, tape.tensors_of, seeds, wanted, **watching)
 

@@ -77,6 +77,7 @@ class Function:
     _users: tuple[Any, ...]  # the same, where nothing else stands for them
     _stores = False  # it was seen to store something outside
     _push: Callable[..., Any] | None = None  # a rule for forward mode, see `function_tangents`
+    _again: Callable[..., Any] | None = None  # runs on the tape what a backward goes back through
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -198,6 +199,12 @@ class _Applied:
     def saved(self) -> tuple[Any, ...]:
         """The arrays besides that were saved."""
         return tuple(x._array for x in self.ctx._saved if x is not None)
+
+    @property
+    def again(self) -> Callable[..., Any] | None:
+        """Runs forward again with a tape: from operands to leaves for some of them, and results."""
+        again = self.cls._again
+        return None if again is None else functools.partial(again, self.ctx)
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays (computed) or Tensors (recorded, for gradients of gradients)."""

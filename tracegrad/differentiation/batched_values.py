@@ -15,7 +15,8 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
-from tracegrad.differentiation.reverse_mode import Step, pullback
+from tracegrad.differentiation.reverse_mode import pullback
+from tracegrad.differentiation.steps import Step
 from tracegrad.errors import NotBatchedError, NotDifferentiableError
 from tracegrad.ops.batching_rules import Alike, Batch, elementwise
 from tracegrad.ops.reductions.sums_and_extremes import sum_over

@@ -14,14 +14,15 @@ a sign (`Negated`) is carried on as well, through sums over broadcast axes, to a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
 from codegen.spelling import Subscript
-from codegen.types import LIST, is_inexact
+from codegen.types import is_inexact
+from tracegrad.differentiation.steps import End, Folded, Key, Step, flowing_in, forget, moves
 from tracegrad.errors import NotDifferentiableError, TraceError
 from tracegrad.ops.checkpoint_markers import Region, constants_of, regions_of
 from tracegrad.ops.elementwise.ufuncs import add, astype, kept, real, subtract, where
@@ -52,7 +53,6 @@ from tracegrad.values.dispatch import (
     shape_of,
 )
 
-Key = Hashable
 Masks = tuple[tuple[Any, bool], ...]
 """Conditions with what of a cotangent is kept: where they are true, or where they are not."""
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
@@ -60,24 +60,6 @@ Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 
 class Mixed(TraceError):
     """What a cotangent is added to depends on the path, in a way that no number tells."""
-
-
-class Step:
-    """One op of a recorded program; keys name its operands and results."""
-
-    __slots__ = ("attributes", "op", "operands", "results")
-
-    def __init__(
-        self,
-        op: Any,
-        attributes: Mapping[str, Any],
-        operands: tuple[Key, ...],
-        results: tuple[Key, ...],
-    ) -> None:
-        self.op = op
-        self.attributes = attributes
-        self.operands = operands
-        self.results = results
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +90,7 @@ def pullback(
     enter: Callable[[Step], None] | None = None,
     done: Callable[[Key, Any], Any] | None = None,
     watched: Container[Key] = (),
-    around: Around | None = None,
+    around: Callable[[Step], Around | None] | None = None,
     zeros: bool = True,
     rows: dict[Key, Places] | None = None,
 ) -> dict[Key, Any]:
@@ -117,34 +99,46 @@ def pullback(
     `values_of` gives the result of a step (a tuple of several) and its operands. `seeds` are
     cotangents of results. `enter` is told of every step before its rule runs. `done` is given every
     finished cotangent and returns it or what replaces it (a `Negated` one it is only shown); of
-    `watched` keys it gets the exact one, with the masks of `where` applied. `around` runs the
-    rules: ``around(step, ct, compute)`` returns ``compute()`` or what replaces it (profilers,
-    checks, hooks of nodes); `ct` may be `Pending`: what is pending is applied to what it gives.
+    `watched` keys it gets the exact one, with the masks of `where` applied. `around` says
+    what runs the rule of a step, if that is to be seen: ``around(step)(step, ct, compute)`` returns
+    ``compute()`` or what replaces it (profilers, checks, hooks of nodes); `ct` may be `Pending`:
+    what is pending is applied to what it gives.
     Without `zeros`, keys to which nothing flows but the `ZERO` of flat rules are absent as well.
     `rows` has the places of the seeds that are arrays of the walker's own, then of the cotangents.
     """
     asked = list(dict.fromkeys(wanted))
-    active, flowing = _active(steps, asked)
+    active: set[Key] = set(asked)
+    flowing = flowing_in(steps, active)
     found = {key: ct for key, ct in seeds.items() if key in active}
     # whose cotangent is an array of the walker's own
     made: dict[Key, Places] = {} if rows is None else rows
     finished: set[Key] = set()
     nothing: dict[Key, Any] = {}  # what `ZERO` flows to, with its value
-    for step in reversed(flowing):
-        op = step.op
+    while flowing:
+        step = flowing.pop()
+        if type(step) is End:
+            forget(step.results, active, finished, found, made, nothing)
+            continue
+        op, folded = step.op, isinstance(step, Folded)
+        seen_by = None if around is None or folded else around(step)
         if found.keys().isdisjoint(step.results):
             if nothing.keys().isdisjoint(step.results):
                 continue
-            if not op.opaque and around is None and not any(k in watched for k in step.results):
+            unseen = seen_by is None and not any(k in watched for k in step.results)
+            if unseen and not op.opaque:
                 _pass_nothing_on(step, values_of(step)[1], active, nothing)
                 continue
-            found |= {k: zeros_of(nothing[k]) for k in step.results if k in nothing}
+            if not (unseen and folded):
+                found |= {k: zeros_of(nothing[k]) for k in step.results if k in nothing}
         if op.vjp is None:
             raise NotDifferentiableError(f"{op.name}: no derivative is known for this operation")
         if enter is not None:
             enter(step)
         if done is not None:
             finished.update(_show(step.results, found, done, watched))
+        if isinstance(step, Folded):
+            flowing += _unfolded(step, active, found, made, nothing)
+            continue
         result, operands = values_of(step)
         masks: Masks = ()
         negative = False
@@ -159,12 +153,12 @@ def pullback(
         pending = ct
         if type(ct) is Pending:
             ct, masks, negative = ct.value, ct.masks, ct.negative
-        if around is None:
+        if seen_by is None:
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
             takes = [key in active for key in step.operands]
-            given = around(step, pending, partial(_with_zeros, rule, operands, takes))
+            given = seen_by(step, pending, partial(_with_zeros, rule, operands, takes))
         for key, operand, new in zip(step.operands, operands, given, strict=True):
             if new is None or key not in active:
                 continue
@@ -223,29 +217,38 @@ def _with_zeros(
     return tuple(shown)
 
 
-def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], list[Step]]:
-    """Keys that depend on what is wanted by a differentiable path, and the steps of these paths."""
-    active = set(wanted)
-    flowing = []
-    for step in steps:
-        if step.op.differentiable and not active.isdisjoint(step.operands):
-            active.update(filter(moves, step.results))
-            flowing.append(step)
-    return active, flowing
-
-
-def moves(key: Key) -> bool:
-    """Whether a value can have a tangent: no integer can, a list of others can.
-
-    So a gradient ends where a float is written into an array of integers. Keys of an eager tape
-    stand for floats alone.
-    """
-    return not isinstance(key, Value) or key.type == LIST or is_inexact(key.type.dtype)
+def _unfolded(
+    step: Folded,
+    active: set[Key],
+    found: dict[Key, Any],
+    made: dict[Key, Places],
+    nothing: dict[Key, Any],
+) -> list[Step]:
+    """The steps that a step stands for, behind an end; the cotangents of its results are theirs."""
+    steps, results = step.unfold(step)
+    own = [key for inner in steps for key in inner.results]
+    flowing = flowing_in(steps, active)
+    for key, result in zip(step.results, results, strict=True):
+        if result not in active:
+            continue
+        if key in found:
+            ct, places = found.pop(key), made.pop(key, None)
+            if result in found:
+                ct, places = _added(found[result], ct), None
+            found[result] = ct
+            made.pop(result, None)
+            if places is not None:
+                made[result] = places
+        elif key in nothing:
+            nothing.setdefault(result, nothing[key])
+    return [End(None, {}, (), tuple(own)), *flowing]
 
 
 def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
     """The values through which gradients flow from the outputs of a graph to `wanted`."""
-    return _active(steps_of(graph.nodes), wanted)[0]
+    active: set[Any] = set(wanted)
+    flowing_in(steps_of(graph.nodes), active)
+    return active
 
 
 def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:

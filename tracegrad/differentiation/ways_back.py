@@ -50,7 +50,8 @@ from tracegrad.differentiation.joined_cotangents import (
     Zeros,
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse, moves
+from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse
+from tracegrad.differentiation.steps import moves
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.python_lists import unset_like

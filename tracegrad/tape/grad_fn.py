@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from tracegrad.differentiation.reverse_mode import Step, pullback
+from tracegrad.differentiation.reverse_mode import pullback
+from tracegrad.differentiation.steps import Step
 from tracegrad.errors import BackwardError
 from tracegrad.runtime.provided import Provided
 from tracegrad.tape.hooks import RemovableHandle, register_hook, register_node_hook

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,18 +11,19 @@ import numpy as np
 
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.autograd.context import FunctionCtx
-from tracegrad.autograd.engine import conjugate
+from tracegrad.autograd.engine import conjugate, left_behind
 from tracegrad.autograd.function import Function
 from tracegrad.config.compile_mode import check_bytes
 from tracegrad.eager.derivatives import unrolled
 from tracegrad.errors import ArgumentError, GradientError
 from tracegrad.ops.checkpoint_markers import budget, region_end, region_start
 from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE, call
 from tracegrad.tape.foreign_arrays import plain
-from tracegrad.tape.tape import Node, Output, next_stamp
+from tracegrad.tape.tape import Node, Output, next_stamp, parent_of
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.transforms.vjp import Pullback, vjp_on_tape
 from tracegrad.values.dispatch import FLOATING
 from tracegrad.values.pytree import TreeSpec, flatten, unflatten
 from tracegrad.world.untraced_world import interpreted
@@ -123,6 +124,7 @@ class _Run:
 
     value: TreeSpec
     sizes: list[_Size]  # of the value's leaves
+    chosen: list[int]  # those of them that the run has computed of the arguments
 
     def __init__(self, function: Callable[..., Any], given: Any, spec: TreeSpec) -> None:
         self.function = function
@@ -138,14 +140,22 @@ class _Run:
         the tape of this run stays.
         """
         own = [alias(x) if getattr(x, "requires_grad", False) else x for x in leaves]
+        given = {x._node: leaf for x, leaf in zip(own, leaves, strict=True) if x is not leaf}
         since = next_stamp()
         results = self(own, self.keep)
         if _reads_more(results, own, since):
-            return results
+            _begin_at(given, results, since)
+            return [given.get(getattr(x, "_node", None), x) for x in results]
         self.sizes = [_size_of(x) for x in results]
-        made = [wrap(x._array) if isinstance(x, Tensor) else x for x in results]
-        remembering: Sequence[Any] = _Recomputed._applied(self, made, *leaves)
-        return remembering
+        recorded = {id(x): i for i, x in enumerate(results) if getattr(x, "requires_grad", False)}
+        self.chosen = [i for i in recorded.values() if results[i]._node not in given]
+        outputs: dict[int, Any] = {}
+        if self.chosen:
+            made = [wrap(results[i]._array) for i in self.chosen]
+            remembering = _Recomputed._applied(self, made, *leaves)
+            outputs = {id(results[i]): x for i, x in zip(self.chosen, remembering, strict=True)}
+        results = [given.get(getattr(x, "_node", None), x) for x in results]
+        return [outputs.get(id(x), x) for x in results]
 
     def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:
         """The leaves of the value."""
@@ -218,6 +228,14 @@ def _reads_more(results: Sequence[Any], inputs: Sequence[Any], since: int) -> bo
     return False
 
 
+def _begin_at(given: Mapping[Any, Any], results: Sequence[Any], since: int) -> None:
+    """Has the tape of a run begin at the arguments, of which it has made other Tensors."""
+    of = {node: parent_of(x) for node, x in given.items() if node.more is None}
+    for node in left_behind([x for x in results if isinstance(x, Tensor)]):
+        if node.stamp > since:
+            node.parents = tuple([of.get(parent, parent) for parent in node.parents])
+
+
 class _Recomputed(Function):
     """What a function has made of its arguments; makes it once more, with a tape, to go back."""
 
@@ -226,24 +244,36 @@ class _Recomputed(Function):
         ctx.save_for_backward(*[x for x in leaves if isinstance(x, Tensor)])
         ctx.run = run  # type: ignore[attr-defined]
         ctx.others = [None if isinstance(x, Tensor) else x for x in leaves]  # type: ignore[attr-defined]
-        return tuple([wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in made])
+        return tuple(made)
+
+    @staticmethod
+    def _again(ctx: Any, operands: Sequence[Any], moving: Sequence[bool]) -> Any:
+        """The leaves that stand for some of the Tensor arguments, and what the function returns."""
+        pull = _pullback(ctx, list(map(wrap, operands)), [i for i, m in enumerate(moving) if m])
+        return pull.inputs, pull.outputs
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Where no walker goes through what runs again: a graph, a batch, a hook of the node."""
         tensors = list(ctx.saved_tensors)
         asked = [i for i, x in enumerate(tensors) if x.dtype.kind in FLOATING]
-        given = [s is not None and g is not None for g, s in zip(grads, ctx._outputs, strict=True)]
-
-        def again(*wanted: Any) -> Any:
-            for i, x in zip(asked, wanted, strict=True):
-                tensors[i] = x
-            rest = iter(tensors)
-            leaves = [next(rest) if x is None else x for x in ctx.others]
-            results = ctx.run.again(leaves)
-            return [x for x, g in zip(results, given, strict=True) if g]
-
-        _, pull = vjp_on_tape(again, *[tensors[i] for i in asked])
-        cts = [conjugate(g) for g, there in zip(grads, given, strict=True) if there]
+        pull = _pullback(ctx, tensors, asked)
+        pairs = zip(grads, pull.outputs, strict=True)
+        cts = [zeros_of(x) if g is None else conjugate(g) for g, x in pairs]
         found = dict(zip(asked, map(conjugate, pull(cts)), strict=True))
         of_tensors = iter([found.get(i) for i in range(len(tensors))])
         return (None, None, *[next(of_tensors) if x is None else None for x in ctx.others])
+
+
+def _pullback(ctx: Any, tensors: list[Any], asked: Sequence[int]) -> Pullback:
+    """The pullback of a function that runs again, in those of its Tensor arguments."""
+
+    def again(*wanted: Any) -> Any:
+        for i, x in zip(asked, wanted, strict=True):
+            tensors[i] = x
+        rest = iter(tensors)
+        results = ctx.run.again([next(rest) if x is None else x for x in ctx.others])
+        return [results[i] for i in ctx.run.chosen]
+
+    _, pull = vjp_on_tape(again, *[tensors[i] for i in asked])
+    return pull

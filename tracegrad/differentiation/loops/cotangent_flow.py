@@ -18,7 +18,7 @@ from codegen.ir import (
     inner_blocks,
     walk,
 )
-from tracegrad.differentiation.reverse_mode import moves
+from tracegrad.differentiation.steps import moves
 from tracegrad.ops.python_lists import listed_rows, new_list
 
 
