@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class Outcome(StandIns):
     counters: Collection[Any]
     tapes: bool
     source_of: Callable[[Any], Guard | None]
+    is_by_path: Callable[[Any], bool]
     _guard: Callable[..., Guard]
     text_of: Callable[[Any], str]
     line: Callable[[], str]
@@ -241,16 +243,34 @@ class Outcome(StandIns):
         """Whether a place that was written holds what it held, whatever stands there at a call."""
         if type(guard.value) is int and guard.place in self.counters:
             return False  # an input: no guard
-        if self._has_given_tuple(now):
-            return False  # who it is, no guard tells
-        number = self.numbers.found(now)  # which may be another one at a call
-        return same(now, guard.value) and (number is None or self._is_read_at(guard, now))
+        if not same(now, guard.value):
+            return False
+        if self.numbers.found(now) is not None:
+            return self._is_read_at(guard, now)
+        stood = now is guard.value
+        if self.is_by_path(guard.value) and not stood:
+            return False  # its class alone is guarded
+        return self._is_fixed(now, stood)
 
-    def _has_given_tuple(self, now: Any) -> bool:
-        """Whether it is a tuple among the arguments, or holds one."""
-        return isinstance(now, tuple) and (
-            self.original(now) is not now or any(map(self._has_given_tuple, now))
-        )
+    def _is_fixed(self, x: Any, stood: bool) -> bool:
+        """Whether an object of the run is, or equals, the same one in each call that guards let in.
+
+        That is no tuple among the arguments, and nothing that holds a number which may be another
+        one. What is known by its place may be another object, but where it `stood` itself.
+        """
+        if self.original(x) is not x and isinstance(x, tuple):
+            return False
+        if self.numbers.found(x) is not None or (self.is_by_path(x) and not stood):
+            return False
+        if isinstance(x, tuple):
+            held: tuple[Any, ...] = x
+        elif type(x) is slice:
+            held = x.start, x.stop, x.step
+        elif isinstance(x, MethodType):
+            held = x.__self__, x.__func__
+        else:
+            return True
+        return all([self._is_fixed(item, stood) for item in held])
 
     def _is_read_at(self, guard: Guard, now: Any) -> bool:
         """Whether a number is what was read at the place where it is stored."""
