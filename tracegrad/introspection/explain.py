@@ -466,7 +466,8 @@ def _read_at(version: Version, length: Dim) -> str:
 def _state(version: Version) -> list[str]:
     """Numbers, strings, flags by their values, objects by class or (their number) identity."""
     skipped = set(map(id, version.read_again))
-    guards = [g for g in version.world.guards.values() if id(g) not in skipped]
+    read = [g for g in version.world.guards.values() if id(g) not in skipped]
+    guards = [g for g in read if not version.world.is_of_any_value(g)]
     plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
     facts = list(dict.fromkeys(map(_fact, plain)))
     more = len(facts) - MOST_GUARDS

@@ -449,9 +449,8 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         """
         every = self._every
         reason = why(arguments, mode, every, left[0].said if left else "")
-        if counts and not left:
-            self._ints.meet(arguments, mode, every)
-        more = self._learns_of_renewed(arguments, mode)
+        more = counts and not left and self._ints.meet(arguments, mode, every)
+        more = self._learns_of_renewed(arguments, mode) or more
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up("it changes what it reads, so that each call needs a version of its own")
             warn_caller(

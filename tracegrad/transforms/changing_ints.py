@@ -45,29 +45,38 @@ class ChangingInts:
         self.places.update(places)
         return len(self.places) > before
 
-    def meet(self, arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> None:
-        """A call needs a version besides these: what differs may be an input of the next one."""
+    def meet(self, arguments: Arguments, mode: Mode, versions: Sequence[Version]) -> bool:
+        """A call needs a version besides these: what differs may be an input of the next one.
+
+        Gives whether one in an object that calls replace is one by now, and was none.
+        """
         if mode.target == "jax":
-            return
+            return False
         same_mode = [version for version in versions if version.mode is mode]
         same = [version for version in same_mode if version.arguments.key == arguments.key]
         if same:
-            self._meet_outside(same[-1])
-            return
+            return self._meet_outside(same[-1])
         for leaf, values in _met(arguments, same_mode):
             place = arguments.parameters[leaf.parameter], leaf.path
             if len(values) >= self._needed.get(place, VALUES):
                 self.arguments.add(place)
+        return False
 
-    def _meet_outside(self, version: Version) -> None:
-        """The version stands for a call, but for what is read outside."""
-        guard = version.world.changed(version.read_again)
-        if guard is None or not (is_whole(guard.value) and is_whole(now := guard.now())):
-            return
-        met = self._met.setdefault(guard.place, set())
-        met.update((guard.value, now))
-        if len(met) >= self._needed.get(guard.place, VALUES):
-            self.places.add(guard.place)
+    def _meet_outside(self, version: Version) -> bool:
+        """The version stands for a call, but for what is read outside.
+
+        Gives whether whole numbers in an object that calls replace are inputs from now on.
+        """
+        new = False
+        for guard in version.world.all_changed(version.read_again):
+            if not (is_whole(guard.value) and is_whole(now := guard.now())):
+                break
+            met = self._met.setdefault(guard.place, set())
+            met.update((guard.value, now))
+            if len(met) >= self._needed.get(guard.place, VALUES):
+                new |= guard.of is not None and guard.place not in self.places
+                self.places.add(guard.place)
+        return new
 
     def _tried(self) -> set[Any]:
         """The places outside that are inputs because calls changed what they hold."""

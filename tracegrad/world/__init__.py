@@ -9,7 +9,8 @@ with how the user calls it.
 - The gate: `native_gate.py` has the rules of operators and builtins, `native_calls.py` those of
   calls, `container_changes.py` those of methods that change, `native_reads.py` what C code may read
   of a container, `container_copies.py` what it gives back of it, `lru_caches.py` helpers under
-  ``lru_cache``, `native_tables.py` which functions of C compute and which do not.
+  ``lru_cache``, `native_tables.py` which functions of C compute and which do not,
+  `joined_containers.py` which operators join containers.
 - Inputs: `number_inputs.py` has floats and counters, `sequence_items.py` what lists and tuples
   hold, `lengths.py` lengths that loops ask for, `arrays_of_lengths.py` arrays of such lengths.
 - Changes: `run_outcome.py` tells what a run has left behind; `stores.py` has arrays that took the

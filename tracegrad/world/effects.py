@@ -150,6 +150,7 @@ class Made:
     names: tuple[str, ...]  # of attributes
     items: tuple[Any, ...]  # forms: of what it contains, and then of its attributes
     text: str
+    most: int | None = None  # of a deque
 
     def build(self, call: Replay) -> Any:
         if self.number not in call.made:
@@ -177,7 +178,9 @@ class Made:
             return made
         if issubclass(kind, tuple):
             return tuple.__new__(kind, items)
-        if kind in (list, set, frozenset, deque):
+        if kind is deque:
+            return deque(items, self.most)
+        if kind in (list, set, frozenset):
             return kind(items)
         if issubclass(kind, BaseException):
             return base_in_c(kind).__new__(kind, *items)
@@ -186,7 +189,7 @@ class Made:
     def agrees(self, other: Any) -> bool:
         return (
             type(other) is Made
-            and (self.kind, self.number) == (other.kind, other.number)
+            and (self.kind, self.number, self.most) == (other.kind, other.number, other.most)
             and same((self.keys, self.names), (other.keys, other.names))
             and agree(self.items, other.items)
         )
@@ -265,7 +268,6 @@ class Prepared:
             if STATE.machine is not None and STATE.trace is None:
                 self._tell(STATE.machine.world)
         self.operation(*self.operands, **self.keywords)
-
 
     def _tell(self, world: Any) -> None:
         """Tells a world what is put where: Tensors of the call, which are arrays to its caller."""
@@ -469,14 +471,15 @@ class Forms:
         forms = tuple(map(self.of, (*items, *held.values())))
         if kind in (set, frozenset) and not all(type(form) is Constant for form in forms):
             raise NoForm(f"a {kind.__name__} of values")
-        return Made(kind, number, keys, tuple(held), forms, f"a {kind.__name__}")
+        most = x.maxlen if kind is deque else None
+        return Made(kind, number, keys, tuple(held), forms, f"a {kind.__name__}", most)
 
     def _is_filled(self, x: Any) -> bool:
         """Whether a sequence or set is its items and nothing besides."""
         kind = type(x)
         if isinstance(x, tuple) and hasattr(kind, "_fields"):
             return bool(self.world.knows_class(kind))
-        return kind in _FILLED or (kind is deque and x.maxlen is None)
+        return kind in _FILLED
 
     def _is_plain(self, cls: type) -> bool:
         """Whether objects of a class are their attributes and what C code sees in them."""
@@ -514,7 +517,7 @@ def _attributes(x: Any) -> dict[str, Any]:
     return {**found, **getattr(x, "__dict__", {})}
 
 
-_FILLED = frozenset({list, tuple, set, frozenset})
+_FILLED = frozenset({list, tuple, set, frozenset, deque})
 _INSIDE = Constant(None)  # of what is being looked at
 
 

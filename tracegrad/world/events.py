@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -315,12 +316,20 @@ class Told(Outcome):
         given = self.original(a) is not a and self.original(b) is not b  # two inputs
         return kind is _kind(b) and kind is not bool and issubclass(kind, _NUMBERS) and not given
 
+    @property
+    def copies_deeply(self) -> bool:
+        """Whether `copy.deepcopy` runs, with a memo of its own: who an object is tells nothing."""
+        frame = self.machine.frame
+        if frame is None or frame.globals is not vars(copy):
+            return False
+        return not self.is_outside(frame.locals().get("memo"))
+
     def compares(self, a: Any, b: Any) -> None:
         """The function asks whether two objects are one; tuples may be shared otherwise then."""
         if self.joins is not None:
             self.joins.compares(a, b)
         for x in (a, b):
-            if isinstance(x, tuple):
+            if isinstance(x, tuple) and not self.copies_deeply:
                 self.pin(x)
         if self.may_be_one_number(a, b):
             self.effect(f"which of two equal objects of type {_kind(a).__name__} it has")

@@ -122,7 +122,7 @@ def _children(world: World, tree: Any, spec: TreeSpec) -> list[Any]:
     if not all(isinstance(step, Attr) for step in spec.steps):
         raise _Unknown
     for name in spec.fixed:
-        world.own_attribute(tree, name)
+        world.numbers.look(world.own_attribute(tree, name))
     return [world.own_attribute(tree, step.name) for step in spec.steps if isinstance(step, Attr)]
 
 

@@ -61,6 +61,7 @@ from tracegrad.world.native_reads import (
     items_alone,
     items_of,
     keys_of,
+    sequence_alone,
     with_plain_keys,
 )
 from tracegrad.world.number_inputs import is_of_transforms
@@ -266,7 +267,9 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         world.loops.sees_method(x, name, rest)
     rule = _METHODS.get((of, name))
     if rule is not None:
-        return rule(world, method, operands, keywords)
+        made = rule(world, method, operands, keywords)
+        if made is not NotImplemented:
+            return made
     if name in _BY_KEY and rest and issubclass(of, dict | set | frozenset):
         rest[0] = world.key(x, rest[0], stays=name in _KEEPING_KEYS)
         operands = (x, *rest)
@@ -511,7 +514,7 @@ def _items(world: World, method: Any, operands: Operands, keywords: Keywords) ->
 
 def _copy(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     """A copy that holds the same items."""
-    return method(items_alone(world, operands[0]), **keywords)
+    return method(sequence_alone(world, operands[0]), **keywords)
 
 
 def _subclasses(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
@@ -525,12 +528,35 @@ def _order(world: World, method: Any, operands: Operands, keywords: Keywords) ->
     return method(*operands)
 
 
+def _take_apart(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    """``x.__reduce_ex__(4)``, by which `copy` copies: items of a named tuple go on as they are."""
+    x = operands[0]
+    for name in _TELLING_PARTS:
+        told = world.class_attribute(type(x), name) if is_mutable(type(x)) else None
+        if type(told) is FunctionType and not is_trusted(told.__globals__):
+            world.effect(f"{type(x).__name__}.{name}()")
+    named = isinstance(x, tuple) and hasattr(type(x), "_fields")
+    if not named or type(x).__dictoffset__ or slots_of(type(x)):
+        return NotImplemented
+    items = items_alone(world, x)
+    return method(
+        items if items is x else tuple.__new__(type(x), items), *_plain(world, operands[1:])
+    )
+
+
+_TELLING_PARTS = ("__getstate__", "__reduce__", "__getnewargs__", "__getnewargs_ex__")
+"""Methods in Python that C code calls of an object that it takes apart."""
+
+
 _METHODS: dict[tuple[type, str], Any] = {
+    (object, "__reduce_ex__"): _take_apart,
     (type, "__subclasses__"): _subclasses,
     (type, "mro"): _order,
     (dict, "get"): _get,
     (dict, "copy"): _copy,
     (list, "copy"): _copy,
+    (deque, "copy"): _copy,
+    (deque, "__copy__"): _copy,
     (dict, "keys"): _keys,
     (dict, "items"): _items,
     (dict, "values"): _items,

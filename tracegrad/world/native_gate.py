@@ -12,6 +12,7 @@ import operator
 import sys
 from collections import defaultdict, deque, namedtuple
 from importlib.util import resolve_name
+from itertools import chain, cycle, islice, starmap, zip_longest
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -22,6 +23,7 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    SimpleNamespace,
 )
 from typing import Any
 
@@ -41,6 +43,7 @@ from tracegrad.world.code_origin import is_mutable, is_trusted
 from tracegrad.world.container_changes import extend, update
 from tracegrad.world.guards import ATTRIBUTE, CALLED, GLOBAL, ITEM, MISSING, PLAIN, PRESENT
 from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
+from tracegrad.world.joined_containers import joins
 from tracegrad.world.loops.iterators_of_several import makes_of
 from tracegrad.world.mutating_operations import changes_itself
 from tracegrad.world.native_reads import (
@@ -50,6 +53,7 @@ from tracegrad.world.native_reads import (
     guard_length,
     is_nan,
     items_alone,
+    sequence_alone,
     with_plain_keys,
 )
 from tracegrad.world.numbers_of_arrays import is_traced_index
@@ -76,6 +80,8 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 def compute(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     """What depends on the values of its operands alone."""
+    if joins(operation, operands):
+        return _join(world, operation, operands)
     for x in operands:
         kind = type(x)
         if kind is not Tensor and kind not in native_tables.ATOMS:
@@ -90,6 +96,13 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
                 operands = tuple([_recorded(world, x) for x in operands])
             break
     return operation(*operands, **keywords)
+
+
+def _join(world: World, operation: Any, operands: Operands) -> Any:
+    """Containers are joined; where that makes no new one, it is the one that was given."""
+    given = [sequence_alone(world, x) for x in operands]
+    made = operation(*given)
+    return next((x for x, y in zip(operands, given, strict=True) if y is made), made)
 
 
 def _operand(world: World, x: Any, operands: Operands) -> Any:
@@ -114,6 +127,8 @@ for _operation in vars(operator).values():
 @rule_for(*native_tables.IN_PLACE.values())
 def compute_in_place(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     x = operands[0]
+    if isinstance(x, tuple) and not changes_itself(operation, x):
+        return compute(world, getattr(operator, operation.__name__[1:]), operands, keywords)
     if operation is operator.iadd and type(x) in (list, deque):
         extend(world, type(x).extend, operands, {})
         return x
@@ -194,8 +209,10 @@ def contain(world: World, operation: Any, operands: Operands, keywords: Keywords
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
         return found
-    given = contents(world, x), contents(world, item)
     by_key = isinstance(x, dict | set | frozenset | MappingProxyType)  # items are not compared
+    if by_key and not world.is_outside(x):
+        return bool(operation(x, contents(world, item)))
+    given = contents(world, x), contents(world, item)
     return bool(operation(*(given if by_key else compared(world, given))))
 
 
@@ -257,7 +274,8 @@ def iterate(world: World, operation: Any, operands: Operands, keywords: Keywords
 
 
 @rule_for(
-    *(list, tuple, dict, enumerate, zip, reversed, natives.unpack_sequence, natives.unpack_starred),
+    *(list, tuple, dict, deque, enumerate, zip, reversed),
+    *(natives.unpack_sequence, natives.unpack_starred),
     *(natives.list_extend, natives.list_to_tuple),
 )
 def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
@@ -269,6 +287,29 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     if world.loops is not None and hasattr(type(made), "__next__"):
         makes_of(world.loops, made, operands)
     return with_plain_keys(world, made)
+
+
+@rule_for(map, starmap, chain, islice, cycle, zip_longest)
+def go_through(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """Iterators that hand on items of others, or what a function makes of them."""
+    for x in operands:
+        if type(x) in native_tables.ITERATORS and world.is_outside(x):
+            world.effect(f"{world.text_of(x)}, an iterator that is used up,")
+    return operation(*[followed(world, x) for x in operands], **keywords)
+
+
+@rule_for(SimpleNamespace)
+def make_namespace(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    return operation(*[items_alone(world, x) for x in operands], **keywords)
+
+
+@rule_for(tuple.__new__)
+def make_tuple(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A tuple, or a named one, of what something gives."""
+    cls, *given = operands
+    if isinstance(cls, type):
+        world.may_end(cls)
+    return move(world, operation, (cls, *given), keywords)
 
 
 @rule_for(natives.dict_merge, natives.dict_update)
@@ -350,7 +391,8 @@ def hashed(world: World, operation: Any, operands: Operands, keywords: Keywords)
 @rule_for(id)
 def identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> int:
     (x,) = operands
-    world.pin(x)
+    if not world.copies_deeply:
+        world.pin(x)
     frame = world.machine.frame
     if world.loops is not None:
         world.loops.compares(x)

@@ -254,6 +254,12 @@ def items_alone(world: World, x: Any) -> Any:
 World.items_alone = items_alone  # type: ignore[assignment]
 
 
+def sequence_alone(world: World, x: Any) -> Any:
+    """The same; a deque stays one."""
+    items = items_alone(world, x)
+    return deque(items, x.maxlen) if type(x) is deque and items is not x else items
+
+
 def followed(world: World, x: Any) -> Any:
     """The same, of a container that is gone through step by step, while it may change."""
     items = items_alone(world, x)
@@ -287,9 +293,9 @@ def guard_returned(world: World, x: Any) -> None:
     if world.is_outside(x):
         if is_dataclass(x):
             for field in fields(x):
-                world.own_attribute(x, field.name)
+                world.numbers.look(world.own_attribute(x, field.name))
         elif isinstance(x, dict | list | tuple):
-            items_alone(world, x)
+            world.numbers.look(items_alone(world, x))
         else:
             world.effect(f"{world.text_of(x)}, which it returns,")
     for item in children(x):

@@ -14,7 +14,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
+from itertools import chain, cycle, islice, starmap, zip_longest
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    SimpleNamespace,
+)
 from typing import Any
 
 import numpy as np
@@ -25,6 +32,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_gradients import succeeds
 from tracegrad.world.array_to_tensor import plain_or_tensor
 from tracegrad.world.guards import Guard
+from tracegrad.world.joined_containers import joins, sequence_of
 from tracegrad.world.lengths import Length
 from tracegrad.world.native_tables import ITERATORS
 
@@ -65,20 +73,29 @@ _MOVING = frozenset(
     map(
         id,
         (
-            *(list, tuple, enumerate, zip, reversed, next, len),
+            *(list, tuple, dict, deque, enumerate, zip, reversed, next, len, tuple.__new__),
+            *(map, starmap, chain, islice, cycle, zip_longest, SimpleNamespace),
             *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
             *(natives.list_to_tuple, natives.dict_merge, natives.dict_update),
         ),
     )
 )
 """Operations that hand on what a container holds, or count it."""
+_ASKING_TYPES = frozenset(map(id, (type, isinstance, callable)))
+"""Functions that ask of a number what it is: of what stands at a place, guards hold that fast."""
+_ASKING_TRUTH = frozenset(map(id, (bool, operator.truth, operator.not_)))
+"""Functions that ask of a container whether it holds anything."""
 _SORTING = frozenset(map(id, (sorted, list.sort)))
 """Functions that hand on the items of a list, too, where they compare what a key gives of them."""
 _MOVING_METHODS = frozenset({
     *("append", "extend", "insert", "copy", "items", "values", "keys", "get", "pop", "popitem"),
-    *("setdefault", "update", "clear", "reverse"),
+    *("setdefault", "update", "clear", "reverse", "appendleft", "popleft", "extendleft"),
+    *("rotate", "__copy__"),
 })  # fmt: skip
 """Methods of containers that look at no item."""
+_BY_KEY = frozenset({"get", "pop", "setdefault", "insert"})
+"""Those that look at what they are given first."""
+_CONTAINERS = frozenset({list, dict, deque})
 
 
 class Count(int):
@@ -285,14 +302,6 @@ class Numbers:
                 return value
         if operation is operator.setitem and isinstance(operands[0], Tensor | np.ndarray):
             return self._written(world, *operands)
-        sorts = key in _SORTING and keywords.get("key") is not None
-        if key in _KEEPING or key in _MOVING or sorts or (operation is iter and len(operands) == 1):
-            return tuple(operands)
-        if is_of_transforms(operation):  # it gets Tensors for them (`native_calls.py`)
-            return tuple(operands)
-        if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
-            self.look(operands[1])
-            return tuple(operands)
         arrays = key in ARITHMETIC and all(type(x) in _PLAIN or type(x) is Tensor for x in operands)
         compared = key in COMPARISONS and all(
             type(x) in _PLAIN or type(x) is Tensor or type(x) is tuple for x in operands
@@ -300,11 +309,39 @@ class Numbers:
         changed = key in IN_PLACE and type(operands[0]) is Tensor
         if arrays or compared or changed or takes(operation):
             return tuple([self.lifted(world, x) for x in operands])
-        for x in (*operands, *keywords.values()):
+        for x in _looked_at(world, operation, operands, keywords):
             self.look(x)
-        if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
-            self.look(operation.__self__)
         return tuple(operands)
+
+
+def _looked_at(
+    world: Any, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
+) -> Sequence[Any]:
+    """What C code looks at of what it is given; the rest it puts somewhere, or hands on."""
+    key = id(operation)
+    if key in _KEEPING or key in _MOVING or key in _ASKING_TYPES:
+        return ()
+    if key in _SORTING and keywords.get("key") is not None:
+        return ()
+    if operation is iter and len(operands) == 1:
+        return ()
+    if operation is id and world.copies_deeply:
+        return ()
+    if is_of_transforms(operation):  # it gets Tensors for them (`native_calls.py`)
+        return ()
+    if operation is operator.getitem and type(operands[0]) in (list, tuple, dict, deque):
+        return operands[1:]
+    if operation is operator.contains and isinstance(operands[0], dict):
+        return operands[1:]
+    if key in _ASKING_TRUTH or joins(operation, operands):
+        return [x for x in operands if sequence_of(x) is None and type(x) is not dict]
+    every = [*operands, *keywords.values()]
+    if isinstance(operation, MethodDescriptorType) and operation.__objclass__ in _CONTAINERS:
+        name = operation.__name__
+        return every if name not in _MOVING_METHODS else operands[1 : 1 + (name in _BY_KEY)]
+    if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
+        every.append(operation.__self__)
+    return every
 
 
 def hands_on(operation: Any) -> bool:

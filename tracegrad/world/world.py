@@ -257,6 +257,8 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
             return self.enter(value, text)
         self._by_path[id(value)] = guard
         self._sources[id(value)] = (value, text)
+        if type(value) is deque:
+            self.guard(ATTRIBUTE, value, "maxlen", value.maxlen, f"{text}.maxlen")
         return value
 
     @contextmanager
@@ -660,11 +662,16 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
+        return next(self.all_changed(but), None)
+
+    def all_changed(self, but: Iterable[Guard] = ()) -> Iterator[Guard]:
+        """All guards that no longer hold."""
         skipped, by_path = set(map(id, filter(self._is_read_again, but))), self._checked
         for guard in self.guards.values():
-            if id(guard) not in skipped and not agrees(guard, guard.now(), by_path):
-                return guard
-        return None
+            if id(guard) in skipped or self.is_of_any_value(guard):
+                continue
+            if not agrees(guard, guard.now(), by_path):
+                yield guard
 
     def _known_by_path(self) -> dict[int, Guard]:
         """The objects that may be others on another call, by id: the guards of their places."""
@@ -681,9 +688,11 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         """Whether of what stands at a place the type alone matters."""
         if type(guard.value) is int:
             return guard.place in self.counters
-        if type(guard.value) in FLOATS:
-            return not self.numbers.is_looked_at(guard)
-        return not self.identities
+        return self.is_of_any_value(guard) if type(guard.value) in FLOATS else not self.identities
+
+    def is_of_any_value(self, guard: Guard) -> bool:
+        """Whether a place holds a float that decided nothing, read by the program or by nobody."""
+        return type(guard.value) in FLOATS and not self.numbers.is_looked_at(guard)
 
     def check(
         self,
@@ -697,7 +706,8 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         compared, and not even that of those in `asked`: whoever reads them asks it. `stored` are
         places that every call writes.
         """
-        places = [g for g in {id(g): g for g in but}.values() if self._is_read_again(g)]
+        every = {id(g): g for g in (*but, *filter(self.is_of_any_value, self.guards.values()))}
+        places = list(filter(self._is_read_again, every.values()))
         read = {id(seen.array) for seen in self.contents}
         by_path, others = self._known_by_path(), self._others()
         by_path.update(self._shared_arrays(places, read))
