@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import tracegrad as tg
 from tracegrad import errors
 from tracegrad.autograd import compiled_backward as eager_backwards
+from tracegrad.tracing import compile_budget
 
 X = np.array([0.5, -1.0, 2.0])
 Y = np.array([1.5, 0.3, -0.7])
@@ -31,6 +32,7 @@ def fresh():
     """No backward is known at the start of a test."""
     eager_backwards._SEEN.clear()
     eager_backwards._COMPILED.clear()
+    eager_backwards._BUDGETS.clear()
     eager_backwards._MATCHERS.clear()
     eager_backwards._UNSEEN.clear()
 
@@ -162,19 +164,81 @@ def test_tapes_that_never_repeat_and_one_that_does():
     assert eager_backwards._MATCHERS
 
 
-@pytest.mark.parametrize("length, walks", [(200, 1), (600, 3)])
-def test_long_tapes_are_compiled_later(length, walks):
-    """Compiling a tape takes as long as tens of walks over it: that of a few calls must not."""
+@pytest.fixture
+def compiled(monkeypatch) -> list[int]:
+    """Sizes of the tapes that were compiled; a node costs 1 ms in a walk, and 80 to compile."""
+    now, sizes = [0.0], list[int]()
+    walk, compile_tape = eager_backwards.pullback, eager_backwards.compile_backward
 
+    def walked(steps, *args, **options):
+        now[0] += 1e-3 * len(steps)
+        return walk(steps, *args, **options)
+
+    def compiled(steps, *args):
+        now[0] += 0.08 * len(steps)
+        sizes.append(len(steps))
+        return compile_tape(steps, *args)
+
+    monkeypatch.setattr(compile_budget, "clock", lambda: now[0])
+    monkeypatch.setattr(eager_backwards, "pullback", walked)
+    monkeypatch.setattr(eager_backwards, "compile_backward", compiled)
+    return sizes
+
+
+def chain(length):
     def f(x):
         for i in range(length):
             x = np.sin(x) if i % 2 else x * 0.5
         return x.sum()
 
-    for _ in range(walks + 1):
-        assert not eager_backwards._COMPILED
-        gradients(f, X)
-    assert len(eager_backwards._COMPILED) == 1
+    return f
+
+
+@pytest.mark.parametrize("length, walks", [(5, 1), (11, 1), (18, 28), (38, 55)])
+def test_a_tape_is_compiled_when_walks_have_paid(compiled, length, walks):
+    """A second of compiling is given; what takes longer waits for as much as that lacks."""
+    for _ in range(walks):
+        gradients(chain(length), X)
+        assert not compiled
+    for _ in range(3):
+        gradients(chain(length), X)
+        assert compiled == [length + 1]
+
+
+def test_tapes_of_many_lengths_have_one_budget(compiled):
+    """A recurrent model whose sequences are all of another length is compiled for few of them."""
+    lengths = [4, 6, 8, 10, 5, 7, 9]
+    walked = 0.0
+    for n in range(70):
+        before = len(compiled)
+        length = lengths[n % len(lengths)]
+        gradients(chain(length), X)
+        walked += 0.0 if len(compiled) > before else 1e-3 * (length + 1)
+    assert 1 <= len(compiled) < len(lengths)
+    assert sum(compiled) * 0.08 <= 1.0 + walked
+    gradients(lambda x: np.cos(x).sum(), X)
+    gradients(lambda x: np.cos(x).sum(), X)
+    assert compiled[-1] == 2  # other ops: a budget of its own
+
+
+def test_nothing_is_compiled_while_that_is_off(compiled):
+    """The bits are the same, and what was compiled before is not run."""
+    first = gradients(chain(5), X)
+    tg.config.compile = False
+    try:
+        for _ in range(4):
+            assert_same_bits(gradients(chain(5), X), first)
+        assert not compiled and not eager_backwards._MATCHERS
+        tg.config.compile = True
+        gradients(chain(5), X)
+        assert compiled == [6]
+        tg.config.compile = False
+        eager_backwards._MATCHERS.update(
+            {op: (None,) for op in eager_backwards._MATCHERS}  # which nobody calls
+        )
+        assert_same_bits(gradients(chain(5), X), first)
+    finally:
+        tg.config.compile = True
 
 
 def test_gradients_accumulate_in_leaves():

@@ -4,8 +4,9 @@ While recording, no key is computed. A compiled backward is a generated function
 root node by the shape of tape that it expects, comparing ops, attributes, sharing, types and
 lengths, and gives `None` at the first difference; programs are tried most recent first, by the
 root's op. Only a tape that no program matches is given a structural key: at first sight of a key
-the walker computes over arrays, at the second a program is compiled. Long tapes wait longer, since
-compiling one takes as long as tens of walks.
+the walker computes over arrays, later a program is compiled if that is within the budget of tapes
+like it (`Budget`), which are those of the same ops. So the tapes of a recurrent model, each of
+another length, take at most a second more than twice what their walks take.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from codegen.ir import Frame, Graph, Origin, Value
 from codegen.keys import attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes, equality_as_python
+from tracegrad import config
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, pullback
 from tracegrad.differentiation.steps import Step
@@ -28,6 +30,7 @@ from tracegrad.tape.tape import EMPTY, FREED, WRITES, Node, Output, Shape, read_
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.trace import Trace
 from tracegrad.values.dispatch import is_jax_tracer, is_number
 
@@ -45,16 +48,20 @@ class Backward:
     guards: tuple[tuple[Any, Any], ...]
 
 
-_SEEN: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
-"""How often each was walked, and which of the wanted keys have a gradient."""
+_SEEN: dict[Hashable, tuple[float, tuple[int, ...]]] = {}
+"""The seconds of the shortest walk over each, and which of the wanted keys have a gradient."""
+_BUDGETS: dict[frozenset[Any], Budget] = {}
+"""What compiling tapes of these ops has taken, and what walks over them have."""
 _COMPILED: dict[Hashable, tuple[Program, tuple[int, ...], tuple[int, ...]]] = {}
 """Programs, the numbers of the keys that feed them, and which of the wanted keys they give."""
 _MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
+_OF_CALLS: dict[Any, tuple[Callable[..., Any], ...]] = {}
+"""Those of them that compile nothing."""
 _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
 _LONG, _PATIENCE, _SELDOM = 32, 16, 8
-_A_WALK = 256
-"""So many nodes are compiled for each earlier walk over them."""
+_WALKS = 80
+"""Compiling a tape takes about as long as so many walks over it."""
 _UNSEEN: dict[Any, int] = {}
 """How many tapes of `_LONG` nodes and more, in a row, were like none before, by the root's op.
 
@@ -64,14 +71,15 @@ _UNSEEN: dict[Any, int] = {}
 
 def add_matcher(op: Any, matcher: Callable[..., Any]) -> None:
     """Has tapes whose root is this op tried by `matcher` first."""
-    _MATCHERS[op] = (matcher, *_MATCHERS.get(op, ()))
+    for table in (_MATCHERS, _OF_CALLS):
+        table[op] = (matcher, *table.get(op, ()))
 
 
 def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
     """Leaves and their gradients by a compiled backward that matches the tape, or None."""
     if type(ct) is DeviceArray:
         return None
-    for matcher in _MATCHERS.get(root.op, ()):
+    for matcher in (_MATCHERS if config.compile else _OF_CALLS).get(root.op, ()):
         found: list[tuple[Tensor, Any]] | None = matcher(root, ct, free)
         if found is not None:
             return found
@@ -87,7 +95,8 @@ def run(
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
     there = [x for x in seeds.values() if type(x) is DeviceArray]
-    if any([step.op.opaque for step in steps]) or any(is_jax_tracer(x.value) for x in there):
+    opaque = any([step.op.opaque for step in steps]) or any(is_jax_tracer(x.value) for x in there)
+    if opaque or not config.compile:
         return owned(pullback(steps, tape.arrays_of, seeds, wanted))
     root = steps[-1].op if len(steps) >= _LONG else None
     if root is not None and not _worth_a_key(root):
@@ -95,20 +104,27 @@ def run(
     value_of = tape.array
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
-        walks, reached = _SEEN.get(key, (0, ()))
-        if not walks or len(steps) > _A_WALK * walks:
-            found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
-            _SEEN[key] = walks + 1, tuple(i for i, k in enumerate(wanted) if k in found)
+        budget = _BUDGETS.setdefault(frozenset([step.op for step in steps]), Budget())
+        _bound(_BUDGETS)
+        seconds, reached = _SEEN.get(key, (None, ()))
+        if seconds is None or not budget.affords(_WALKS * seconds):
+            before = budget.eager
+            with budget.running():
+                found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
+            took = budget.eager - before
+            reached = tuple(i for i, k in enumerate(wanted) if k in found)
+            _SEEN[key] = took if seconds is None else min(seconds, took), reached
             _bound(_SEEN)
-            _UNSEEN[root] = 0 if walks else _UNSEEN.get(root, 0) + 1
+            _UNSEEN[root] = _UNSEEN.get(root, 0) + 1 if seconds is None else 0
             return found
-        targets = [wanted[i] for i in reached]
-        backward = compile_backward(steps, value_of, seeds, targets, "jax" if there else "numpy")
+        targets, target = [wanted[i] for i in reached], "jax" if there else "numpy"
+        with budget.compiling(target):
+            backward = compile_backward(steps, value_of, seeds, targets, target)
+            if not there:
+                _recognise(nodes, steps, seeds, wanted, targets, backward)
         places = tuple(number[k] for k in backward.residuals)
         _COMPILED[key] = backward.program, places, reached
         _bound(_COMPILED)
-        if not there:
-            _recognise(nodes, steps, seeds, wanted, targets, backward)
     _UNSEEN[root] = 0
     program, places, reached = _COMPILED[key]
     keys = list(number)

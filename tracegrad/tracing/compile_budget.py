@@ -39,6 +39,10 @@ class Budget:
             return self.owed - self.eager
         return max(0.0, self.spent - self.eager - GRACE)
 
+    def affords(self, seconds: float) -> bool:
+        """Whether so many seconds may be spent."""
+        return self.spent + seconds <= self.eager + GRACE
+
     @property
     def in_vain(self) -> bool:
         """Whether calls were made, and hardly any by a program."""
