@@ -324,7 +324,8 @@ def report(name: str, info: Any, budget: Budget, versions: Sequence[Version], gi
     lines = [f"{name}: {', '.join(parts)}"]
     lines.append(f"compiling took {spent}, calls without a program {eager}")
     if budget.lacking and not given_up:
-        lines[-1] += f"; more is compiled once these took {_milliseconds(budget.lacking)} more"
+        more = f"more is compiled once these took {_milliseconds(budget.lacking)} more"
+        lines[-1] += f"; {more}, and runs eagerly before"
     if given_up:
         lines.append(f"runs eagerly: {given_up}")
     for number, version in enumerate(versions, 1):

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 GRACE = 1.0
 """Seconds of compiling that need not be earned: enough for all versions of ordinary functions."""
 
+DENIED = 32
+"""Calls that are not compiled for what that costs, before it is said that most are not."""
+
 SLOW = 2.0
 """A call that compiles for longer than so many seconds says so."""
 
@@ -28,6 +31,7 @@ class Budget:
         self.spent = 0.0  # on tracing and compiling, beside what eager calls would have cost
         self.eager = 0.0  # by calls without a program
         self.told = False  # that a call took long
+        self.denied = 0  # calls that were not compiled since that would have cost too much
         self.owed = 0.0  # that calls must have cost before: so much others spent in vain
         self.used = False  # a program has answered several calls
         self._lock = threading.Lock()  # one thread compiles at a time, but many run eagerly
@@ -52,6 +56,16 @@ class Budget:
         """Whether it is to be said that compiling a call took so long: the first time."""
         told, self.told = self.told, self.told or took > SLOW
         return took > SLOW and not told
+
+    def denies(self, hits: int) -> bool:
+        """Of a call without a program: whether it is to be said that most are, for the cost.
+
+        `hits` are the calls that programs have answered.
+        """
+        if self.spent - self.eager <= GRACE:
+            return False
+        self.denied += 1
+        return self.denied == DENIED and hits < self.denied
 
     @contextmanager
     def compiling(self, target: str = "numpy") -> Iterator[None]:

@@ -16,6 +16,8 @@ from tracegrad.compiled.tape_node import NeedsAnother, NotRecorded
 from tracegrad.compiled.version import Answer, Left, Version
 from tracegrad.compiled.written_outside import are_apart
 from tracegrad.config.compile_mode import Mode
+from tracegrad.errors import warn_caller
+from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform
 from tracegrad.world.lengths import FEWEST
 
@@ -29,7 +31,9 @@ MOST_BYTES = 1 << 18
 class VersionLookup:
     """The versions of a function, and what it knows of the lists of arrays among its arguments."""
 
+    __name__: str
     _transform: Transform
+    _budget: Budget
     _versions: dict[Any, list[Version]]  # by the key of arguments, and mode
     _lists: set[Place]  # lists that loops have read by number
     _counted: bool  # it looks at how many arrays a list holds
@@ -78,6 +82,15 @@ class VersionLookup:
 
     def _without_program(self, arguments: Arguments) -> Any:
         raise NotImplementedError
+
+    def _tell_of_budget(self) -> None:
+        """Says once that most calls are not compiled, since that has cost too much."""
+        if self._budget.denies(self._hits):
+            warn_caller(
+                f"{self.__name__}: compiling has taken {self._budget.spent:.1f} s, and most calls "
+                "take paths that no version knows. They run eagerly until they have taken as long; "
+                "`.explain()` names the loops that are unrolled"
+            )
 
     def _in_each_form(self, arguments: Arguments, plain: bool) -> Iterator[Arguments]:
         """The arguments as versions may take them; with `plain` as they are alone."""
