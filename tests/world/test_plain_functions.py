@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
+import functools
 import math
 import time
+import weakref
 from functools import partial
 from math import fsum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -56,6 +59,31 @@ def compiled_helper(x):
     return x * 2.0
 
 
+for_jax = tg.compile(helper, backend="jax")
+mapped = tg.vmap(helper)
+derivative = tg.grad(lambda x: (x * x).sum())
+
+
+@functools.lru_cache
+def cached(n):
+    return 0.5 * n
+
+
+@functools.lru_cache
+def cached_otherwise():
+    return WEIGHT[0]
+
+
+@functools.singledispatch
+def generic(x):
+    return x
+
+
+@generic.register
+def _(x: np.ndarray):
+    return x + 1.0
+
+
 def with_closure(held, f):
     def function(x):
         return f(held, x)
@@ -78,6 +106,9 @@ PLAIN = {
     "an object": with_closure(Model(), lambda m, x: m.step(x)),
     "a pair": with_closure(Pair(1.0, np.ones(5)), lambda p, x: p.a * x + p.b),
     "a list": lambda x: np.stack([row * 2.0 for row in x if row[0] > 0.0]),
+    "a cached helper": lambda x: cached(3) * x,
+    "a namespace": with_closure(SimpleNamespace(rate=0.1), lambda s, x: x * s.rate),
+    "a derivative": lambda x: derivative(x),
     "solving": lambda x: np.linalg.solve(x.T @ x, np.ones(5)),
 }
 
@@ -111,6 +142,15 @@ NOT_PLAIN = {
     "a Tensor in a cell": with_closure([WEIGHT], lambda w, x: x * w[0][0]),
     "tracegrad": lambda x: tg.tanh(x),
     "a library": lambda x: expm(x),
+    "a Tensor in a namespace": with_closure(SimpleNamespace(w=WEIGHT), lambda s, x: x * s.w[0]),
+    "a Tensor in a counter": with_closure(
+        collections.Counter({"w": WEIGHT}), lambda s, x: x * s["w"][0]
+    ),
+    "a generic helper": lambda x: generic(x) * 2.0,
+    "a weak reference": with_closure(weakref.ref(WEIGHT), lambda w, x: x * w()[0]),
+    "a cached helper that reads one": lambda x: cached_otherwise() * x,
+    "a mapped function": lambda x: mapped(x),
+    "a function for JAX": lambda x: for_jax(x),
     "complex numbers": lambda x: abs(x + 1j),
     "complex arrays": with_closure(np.ones(5) + 1j, lambda c, x: c * x),
     "slots": with_closure(Slotted(), lambda s, x: x),

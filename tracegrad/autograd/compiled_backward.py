@@ -50,7 +50,7 @@ class Backward:
 
 _SEEN: dict[Hashable, tuple[float, tuple[int, ...]]] = {}
 """The seconds of the shortest walk over each, and which of the wanted keys have a gradient."""
-_BUDGETS: dict[frozenset[Any], Budget] = {}
+_BUDGETS: dict[Hashable, Budget] = {}
 """What compiling tapes of these ops has taken, and what walks over them have."""
 _COMPILED: dict[Hashable, tuple[Program, tuple[int, ...], tuple[int, ...]]] = {}
 """Programs, the numbers of the keys that feed them, and which of the wanted keys they give."""

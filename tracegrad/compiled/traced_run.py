@@ -6,7 +6,8 @@ The machine executes the function on Tensors that hold the arguments' values and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -60,10 +61,12 @@ from tracegrad.world.interception import as_plain_slice
 from tracegrad.world.joins import Joins
 from tracegrad.world.joins import Taught as TaughtOfLooks
 from tracegrad.world.loops.constant_arrays import gives_up
+from tracegrad.world.loops.loop_heads import kinds_around
 from tracegrad.world.loops.recording import Loops
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, UnseenTurns
 from tracegrad.world.loops.widened_states import Learned, States
+from tracegrad.world.loops.written_places import Place
 from tracegrad.world.native_reads import guard_returned
 
 RESTARTS = (Unprogrammed, OneByOne, Taped, Learned, AsGiven, AsksMode, FromAnew, OnTape)
@@ -97,6 +100,20 @@ class Taught:
 
     loops: States = field(default_factory=dict)  # what their turns do with variables
     looks: TaughtOfLooks = field(default_factory=TaughtOfLooks)
+
+
+@contextmanager
+def places_of_call(taught: Taught | None) -> Iterator[None]:
+    """Around the runs of one call: what these learn of places of objects is not kept.
+
+    Other calls may have other objects there, which nothing keeps alive.
+    """
+    try:
+        yield
+    finally:
+        for known in () if taught is None else taught.loops.values():
+            for slot in [slot for slot in known if isinstance(slot[0], Place)]:
+                del known[slot]
 
 
 @dataclass(frozen=True)
@@ -222,6 +239,7 @@ def run_traced(
     written_by_others = watch_writes(world.is_outside_id)
     followed = followed or Followed()
     trace = Trace(code_of(function), target == "jax", followed.tree, followed.holders, world)
+    trace.kinds = kinds_around(function)
     world.trace, world.numbers.known, world.counters = trace, followed.numbers, counters
     taught = taught or Taught()
     if joins:

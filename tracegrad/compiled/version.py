@@ -35,8 +35,8 @@ from tracegrad.compiled.traced_run import (
     Followed,
     Run,
     Taught,
-    code_of,
     lie_in_order,
+    places_of_call,
     required_of,
     run_traced,
 )
@@ -483,30 +483,29 @@ def traced_run(
         place=place,
     )
     taped, as_caller, told = False, False, None
-    while True:
-        try:
-            made = run(followed=followed, taped=taped, as_caller=as_caller)
-        except Taped:
-            taped = True
-        except AsksMode:
-            as_caller = True
-        except FromAnew as error:
-            followed, told = Followed(), error
-        except Learned:
-            continue
-        else:
-            loops = made.world.loops
-            if told is not None and loops is not None:
-                learn(told, loops)
-            if made.serves and loops is not None and loops.mixes_floats:
-                loops.forget_wide()
-            elif made.lacks_tape:
+    with places_of_call(taught):
+        while True:
+            try:
+                made = run(followed=followed, taped=taped, as_caller=as_caller)
+            except Taped:
                 taped = True
-            elif made.needs_numbers:
+            except AsksMode:
+                as_caller = True
+            except FromAnew as error:
+                followed, told = Followed(), error
+            except Learned:
                 continue
             else:
-                known_of(code_of(function), target).tries_again()
-                return replace(made, supersedes=told is not None and not told.loop)
+                loops = made.world.loops
+                if told is not None and loops is not None:
+                    learn(told, loops)
+                if made.serves and loops is not None and loops.mixes_floats:
+                    loops.forget_wide()
+                elif made.lacks_tape:
+                    taped = True
+                elif not made.needs_numbers:
+                    known_of(made.trace.code, target, made.trace.kinds).tries_again()
+                    return replace(made, supersedes=told is not None and not told.loop)
 
 
 def made_of_numpy(holder: Any, world: World) -> bool:

@@ -110,6 +110,7 @@ class Trace:
         self.budgets = 0  # within so many loops keep no more than they may
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
+        self.kinds: tuple[Any, ...] = ()  # of what is in the variables around the function
         self.definition = definition(code)
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}

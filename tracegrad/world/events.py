@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import BuiltinFunctionType, CellType, MethodType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,10 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.devices import DeviceArray
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import AsGiven, AsksMode, Purpose, Unreplayed
-from tracegrad.world import native_tables
+from tracegrad.world import native_tables, tensor_places
 from tracegrad.world.arrays_of_lengths import give_up
 from tracegrad.world.code_origin import is_trusted
-from tracegrad.world.guards import ATTRIBUTE, Seen
+from tracegrad.world.guards import ATTRIBUTE, CELL, GLOBAL, ITEM, Guard, Seen
 from tracegrad.world.interception import as_key
 from tracegrad.world.lengths import Length
 from tracegrad.world.loops.constant_arrays import gives_up
@@ -34,6 +34,9 @@ from tracegrad.world.number_inputs import FLOATS
 from tracegrad.world.run_outcome import Outcome
 from tracegrad.world.tensor_histories import refuse_written_leaf
 
+_BY_NAME = frozenset({ATTRIBUTE, CELL, GLOBAL, ITEM})
+_LONGEST = 8  # ways from outside to an object
+
 _MADE_ANEW = frozenset({int, complex, str, bytes, range, *FLOATS})
 _NUMBERS = (int, float, complex, np.number)
 _TOLD = frozenset({"grad", "shape", "ndim", "dtype", "size"})
@@ -43,6 +46,13 @@ _TOLD = frozenset({"grad", "shape", "ndim", "dtype", "size"})
 def _kind(x: Any) -> Any:
     """The type of an object in the eyes of the function."""
     return x.__class__ if type(x) is Tensor else type(x)
+
+
+def _reads_of(function: Any, x: Any) -> bool:
+    """Whether an object has the variables around a function, or its globals."""
+    if type(function) is not FunctionType:
+        return False
+    return x is function.__globals__ or any(x is cell for cell in function.__closure__ or ())
 
 
 def _is_one_object(x: Any) -> bool:
@@ -205,6 +215,43 @@ class Told(Outcome):
         now = place.now()
         known = self._read.get(self._place(place.holder, place.name))
         return known[1] if known is not None and known[0] is now else now
+
+    def with_way(self, place: Place) -> Place | None:
+        """A place with the way to it, for a run that is made again; None where there is none."""
+        holder, way = place.holder, list[Guard]()
+        while (guard := self._reading_of(holder)) is not None and len(way) < _LONGEST:
+            way.append(guard)
+            holder = guard.holder
+        if not self.is_outside(place.holder) or len(way) == _LONGEST:
+            return None
+        return replace(place, way=tuple(reversed(way)))
+
+    def _reading_of(self, x: Any) -> Guard | None:
+        """How the run came to an object: by a name, or by a function that it called."""
+        known = [g for g in self.guards.values() if g.read in _BY_NAME and g.of is None]
+        found = next((guard for guard in known if guard.value is x), None)
+        return found or next((guard for guard in known if _reads_of(guard.value, x)), None)
+
+    def expects(self, place: Place) -> bool:
+        """Writes what stands at a place once more, as turns do that are to come; whether it can."""
+        for guard in place.way:
+            if self.is_outside(guard.value):
+                continue
+            if not self.is_outside(guard.holder) or guard.now() is not guard.value:
+                return False
+            found = self.read(guard.read, guard.holder, guard.name, guard.value, guard.text)
+            if type(found) is FunctionType:
+                self.parts_of(found)
+        holder, name = place.holder, place.name
+        if not self.is_outside(holder) or place.now() is ABSENT:
+            return False
+        if place.kind == tensor_places.ITEM:
+            self.native(operator.setitem, holder, name, self.native(operator.getitem, holder, name))
+        elif place.kind == tensor_places.CELL:
+            self.store_cell(holder, place.called, self.load_cell(holder, place.called))
+        else:
+            self.set_own_attribute(holder, name, self.own_attribute(holder, name))
+        return True
 
     def renews(self, place: Place, x: Any) -> None:
         """A place that turns of a loop write to gets what the last of them has left there."""

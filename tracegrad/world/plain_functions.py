@@ -11,26 +11,35 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from io import IOBase
+from logging import Logger
+from random import Random
+from threading import local
 from types import (
     BuiltinFunctionType,
     CellType,
     CodeType,
     FunctionType,
     GeneratorType,
+    MappingProxyType,
     MethodType,
     ModuleType,
 )
 from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import numpy as np
 
+from tracegrad.config.compile_mode import CHOSEN
 from tracegrad.machine.world_protocol import ABSENT, attributes_of, type_dict, type_mro
 from tracegrad.runtime.weak_proxies import is_gone
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.world import native_tables
 
 MOST = 1_000  # objects looked at for a call
 ROWS = frozenset({
@@ -178,7 +187,9 @@ def _held(x: Any) -> list[Any] | None:
 def _is_known(module: str) -> bool:
     """Whether a module is NumPy's or Python's own, whose functions tracegrad calls as they are."""
     root = module.partition(".")[0]
-    return root == "numpy" or (root in sys.stdlib_module_names and root != "__main__")
+    if root == "__main__" or root in _OTHERS:
+        return False
+    return root == "numpy" or root in sys.stdlib_module_names
 
 
 def _is_alike(x: Any) -> bool:
@@ -188,13 +199,16 @@ def _is_alike(x: Any) -> bool:
 
 
 def _held_by_function(function: FunctionType) -> list[Any] | None:
-    if _is_known(function.__globals__.get("__name__") or ""):
-        return [] if _is_alike(function) else None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    names = {name: x.cell_contents for name, x in cells.items() if x != CellType()}
+    module = function.__globals__.get("__name__") or ""
+    if module.partition(".")[0] in _OTHERS:
+        return None
+    if _is_known(module):
+        return [*names.values(), *vars(function).values()] if _is_alike(function) else None
     facts = facts_of(function.__code__)
     if not facts.plain:
         return None
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    names = {name: x.cell_contents for name, x in cells.items() if x != CellType()}
     held = [*names.values(), *(function.__defaults__ or ())]
     held += (function.__kwdefaults__ or {}).values()
     held += [_named(function, names, name) for name in facts.names]
@@ -245,42 +259,77 @@ def _held_by_class(cls: type) -> list[Any] | None:
     for base in type_mro(cls):
         if _is_known(base.__module__):
             continue
-        if base.__module__.partition(".")[0] in _LIBRARIES:
+        if base.__module__.partition(".")[0] in _OTHERS:
             return None
         found += map(_unwrapped, type_dict(base).values())
     return found
 
 
-_LIBRARIES = frozenset({"tracegrad", "codegen", "scipy", "jax", "jaxlib", "torch", "pandas"})
+_OTHERS = native_tables.LIBRARY - {"numpy"} | {
+    *("threading", "_thread", "concurrent", "multiprocessing", "asyncio"),
+    *(
+        "queue",
+        "_queue",
+        "pickle",
+        "_pickle",
+        "marshal",
+        "shelve",
+        "ctypes",
+        "fractions",
+        "decimal",
+    ),
+}
+"""Libraries that compute for tracegrad in another way, or that it gives no values to."""
 
 
 def _unwrapped(x: Any) -> Any:
     """A method as the function that runs."""
     if isinstance(x, staticmethod | classmethod):
         return x.__func__
-    return x.fget if isinstance(x, property) else x
+    return x.fget if isinstance(x, property) else getattr(x, "func", x)
 
 
 def _held_by_object(x: Any) -> list[Any] | None:
     kind = type(x)
     if isinstance(x, GeneratorType) or hasattr(kind, "__next__"):
         return None
+    if isinstance(x, _INERT):
+        return [] if _is_alike(x) else None
+    if isinstance(x, _HIDING):
+        return None
+    held = [*attributes_of(x).values(), *_items(x)]
     if _is_known(kind.__module__):
-        alike = not isinstance(x, np.ndarray | complex) and _is_alike(x)
-        return [] if alike else None
-    if (
-        kind.__module__.startswith("tracegrad.")
-        and {"_function", "_transform"} <= attributes_of(x).keys()
-    ):
-        return [x._function]  # whatever it computes is what it computes here
+        return held if _is_alike(x) else None
+    if kind.__module__.startswith("tracegrad."):
+        return _held_by_compiled(x)
     if any(type_dict(base).get("__slots__") for base in type_mro(kind)):
         return None
-    return [kind, *attributes_of(x).values(), *_items(x)]
+    return [kind, *held]
+
+
+_INERT = (np.ufunc, np.dtype, np.random.Generator, np.random.RandomState, Random, Logger, IOBase)
+"""Objects that hold nothing of the user's, or nothing that a function computes with."""
+_HIDING: tuple[type, ...] = (
+    *(ReferenceType, WeakKeyDictionary, WeakValueDictionary, WeakSet, ContextVar, local),
+    *(complex, np.ndarray, UserDict, UserList),
+)
+"""Objects that do not tell what they hold, or arrays and numbers that are none of those above."""
+
+
+def _held_by_compiled(x: Any) -> list[Any] | None:
+    """Whatever such a function computes for NumPy is what it computes here."""
+    known = attributes_of(x)
+    transform = known.get("_transform")
+    if getattr(transform, "kind", "") not in ("compile", "grad", "value_and_grad"):
+        return None
+    return None if CHOSEN[known["_backend"]].target == "jax" else [known["_function"]]
 
 
 def _items(x: Any) -> list[Any]:
     """What a container of a class of the user's holds."""
     if isinstance(x, dict):
         return [*dict.keys(x), *dict.values(x)]
+    if isinstance(x, MappingProxyType):
+        return [*x.values()]
     kind = next((kind for kind in _CONTAINERS if isinstance(x, kind)), None)
     return [] if kind is None else [*kind.__iter__(x)]

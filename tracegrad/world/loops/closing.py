@@ -41,7 +41,7 @@ from tracegrad.world.loops.state_items import (
     with_item,
 )
 from tracegrad.world.loops.turn_equality import counted
-from tracegrad.world.loops.unrolling_reasons import MARKS, at_line
+from tracegrad.world.loops.unrolling_reasons import MARKS, Reasons, at_line
 from tracegrad.world.loops.while_tests import WhileTests
 from tracegrad.world.loops.widened_states import (
     WIDE,
@@ -74,6 +74,7 @@ class Closing(WhileTests):
     begun: dict[Value, Begun]  # what variables held at the test of a ``while`` before its turns
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
+    reasons: Reasons
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
     lifted: list[tuple[Head, np.ndarray, np.ndarray]]  # such arrays, and what was in them
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
@@ -434,6 +435,7 @@ class Closing(WhileTests):
         cycle.ways.append(Way(body, arguments))
         head.cycle, self.walk.heads[cycle] = cycle, head
         self.closed.append(head)
+        self.reasons.get(head.frame.code, {}).pop(head.target, None)
         self._forget(body)
         return cycle
 
@@ -450,6 +452,13 @@ class Closing(WhileTests):
         now = self._variables(head)
         for slot, leaf in now.items():
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
+            if isinstance(slot[0], Place):
+                place = self._learn_of_place(slot, leaf, begun, parameter)
+                if place is None:
+                    return
+                found.update(place)
+                new |= bool(place) and parameter is None
+                continue
             if begun is None:
                 return
             same = leaf.holder is begun.holder

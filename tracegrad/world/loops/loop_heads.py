@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -42,18 +42,39 @@ class Known:
         self.lacked.clear()
 
 
-KNOWN_LOOPS: dict[str, WeakKeyDictionary[CodeType, Known]] = {
+Kinds: TypeAlias = "tuple[Any, ...]"
+"""What kinds of things are in the variables around a function: see `kinds_around`."""
+
+KNOWN_LOOPS: dict[str, WeakKeyDictionary[CodeType, dict[Kinds, Known]]] = {
     target: WeakKeyDictionary() for target in ("numpy", "jax")
 }
 _NO_CODE = (lambda: None).__code__  # of builtins that are differentiated
 
 
-def known_of(code: CodeType | None, target: str) -> Known:
-    """What is known of the loops of a function with this code.
+def known_of(code: CodeType | None, target: str, kinds: Kinds) -> Known:
+    """What is known of the loops of a function with this code, and these kinds around it.
 
-    A helper's loop may be unrolled in one function, within a derivative, and stay one in another.
+    A helper's loop may be unrolled in one function, within a derivative, and stay one in another;
+    so may the loop of one function and that of another from the same ``def``.
     """
-    return KNOWN_LOOPS[target].setdefault(code or _NO_CODE, Known())
+    return KNOWN_LOOPS[target].setdefault(code or _NO_CODE, {}).setdefault(kinds, Known())
+
+
+def kinds_around(function: Any, deep: int = 2) -> Kinds:
+    """The types of what a function finds in the variables around it; of flags, which they are."""
+    inner = getattr(function, "__wrapped__", function)
+    inner = getattr(inner, "__func__", inner)
+    found: list[Any] = []
+    for cell in getattr(inner, "__closure__", None) or ():
+        x = cell.cell_contents if cell != _EMPTY else None
+        if type(x) is FunctionType and deep:
+            found.append(kinds_around(x, deep - 1))
+        else:
+            found.append(x if type(x) in (bool, type(None)) else type(x))
+    return tuple(found)
+
+
+_EMPTY = CellType()
 
 
 Slot = tuple[int | Place, ...]

@@ -77,7 +77,7 @@ class Loops(Unrolling):
     def __init__(self, world: Any, trace: Any, target: str, states: States | None = None) -> None:
         self.world = world
         self.trace = trace
-        self.known = known_of(trace.code, target)
+        self.known = known_of(trace.code, target, trace.kinds)
         self.unclosed, self.apart = self.known.unclosed, self.known.apart
         self.reasons = REASONS[target]
         self.heads: dict[tuple[int, int], Head] = {}
@@ -616,7 +616,7 @@ class Loops(Unrolling):
         head.wrote, head.made = len(self.written), len(self.iterators)
         head.logged, head.noted = len(self.lists.log), len(self.changed)
         head.idle = head.idle_first = len(self.counted.idle)
-        head.before = self._variables(head)
+        head.before = self._held_before(head, self.states.get((head.frame.code, head.target), {}))
         head.marks = self._marks(head)
 
     def _is_straight(self) -> bool:

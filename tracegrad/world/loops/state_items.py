@@ -8,12 +8,15 @@ who it is does not matter.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from codegen.ir import Call, Trait, Value
+from codegen.types import ArrayType
 from tracegrad.machine.liveness import live, only_tested
+from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
@@ -28,7 +31,7 @@ from tracegrad.world.loops.remade_objects import (
     put_item,
 )
 from tracegrad.world.loops.resumption import is_record, items_of, maker_of
-from tracegrad.world.loops.widened_states import Known
+from tracegrad.world.loops.widened_states import Change, Known, join, type_of
 from tracegrad.world.loops.written_places import Place, reached_from, tensors_in
 from tracegrad.world.tensor_places import CELL
 
@@ -63,6 +66,7 @@ class Holding:
     grown: dict[tuple[Any, int], int]  # turns that filled a list, as a window is, by loop
     changed: list[Changed]  # objects of the run's own, in order
     noted: dict[int, tuple[int, Any]]  # where they stand there last, by id
+    _are_one: Callable[[ArrayType, ArrayType], bool]
     frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
     def is_recorded(self, x: Any) -> bool:
@@ -243,6 +247,36 @@ class Holding:
         for key in keys:
             item = _item(x, key) if held is None else held[key]
             self._leaves(head, (*slot, key), item, found)
+
+    def _held_before(self, head: Head, known: Known) -> dict[Slot, Leaf]:
+        """What variables hold before the first turn.
+
+        Places outside, to which turns are known to write, are variables as well.
+        """
+        for slot in known:
+            if isinstance(slot[0], Place) and slot[0] not in self.places:
+                self.world.expects(slot[0])
+        return self._variables(head)
+
+    def _learn_of_place(
+        self, slot: Slot, leaf: Leaf, begun: Leaf | None, parameter: Value | None
+    ) -> Known | None:
+        """What is learned of a place outside that a turn may write to; None where that is nothing.
+
+        A number or array of the same type stands there: it is a parameter of all turns.
+        """
+        place: Any = slot[0]
+        if begun is None:
+            before = self.places.get(place, ABSENT)
+            begun = Leaf(before, before._traced[1] if self.is_recorded(before) else None)
+        elif parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
+            return {}
+        type_ = type_of(begun) if parameter is None else parameter.type
+        known = self.world.with_way(place) if len(slot) == 1 else None
+        alike = is_memory(begun.holder) == is_memory(leaf.holder)
+        if known is None or not alike or join(type_, type_of(leaf), self._are_one) is not False:
+            return None
+        return {(known,): Change.BOUND}
 
     def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
         """What variables hold, where objects that a turn made anew go item by item."""

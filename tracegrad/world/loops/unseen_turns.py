@@ -33,7 +33,7 @@ class UnseenTurns:
     def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
-        self.unclosed = known_of(trace.code, target).unclosed
+        self.unclosed = known_of(trace.code, target, trace.kinds).unclosed
         self.counted = Counter[tuple[int, int]]()
 
     def turn(self, frame: Any, target: int) -> int:

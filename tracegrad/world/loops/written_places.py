@@ -35,6 +35,9 @@ class Place:
     kind: int
     holder: Any
     name: Any
+    way: tuple[Any, ...] = ()
+    """The reads by which a run came to the holder, from outside; where turns are known to write
+    there, the next one goes that way before the first of them (`World.expects`)."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Place and self._key == other._key
