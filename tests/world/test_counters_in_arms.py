@@ -232,3 +232,35 @@ def test_arrays_that_an_arm_leaves_outside():
         x = np.random.default_rng(seed).normal(size=(12, 2))
         assert_same_bits(f(x), plain(x))
         assert_same_bits(found.last, there.last)
+
+
+@pytest.mark.parametrize("given", [0, 0.25])
+def test_a_loop_that_is_left_before_a_turn_has_stored(given):
+    """What stood there stays, whatever that was in the call that was traced."""
+
+    def make():
+        state = {"last": 1 if given == 0 else 1.5}
+        log = Log()
+        log.n = given
+
+        def f(x, u):
+            for i in range(12):
+                p = x * 0.7 + u[i]
+                if p[0] < 0.3:
+                    x = p
+                    state["last"] = log.n
+                else:
+                    break
+            return x.sum()
+
+        return f, state
+
+    plain, there = make()
+    function, found = make()
+    f = tg.compile(function)
+    rng = np.random.default_rng(30)
+    for n in range(12):
+        x, u = rng.normal(size=2), rng.normal(size=(12, 2)) * 0.4
+        there["last"] = found["last"] = there["last"] + n % 3
+        assert_same_bits(f(x, u), plain(x, u))
+        assert found == there

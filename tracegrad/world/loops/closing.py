@@ -84,6 +84,8 @@ class Closing(WhileTests):
         self._let_go(head, head.before)
         for place, x in self.places.items():
             if (place,) not in head.before:
+                if self._may_leave_before(head) and (known := self.world.with_way(place)):
+                    self._learns(head, {(known,): Change.BOUND})  # what stands there is read
                 self._leaves(head, (place,), x, head.before)
         now = self._take_apart(head, self._variables(head))
         if not self._keeps(head, now, head.before):
@@ -122,6 +124,11 @@ class Closing(WhileTests):
         if head.index is not None:
             head.first, head.index = head.index, head.next_index
         return self._over(head, changed)
+
+    def _may_leave_before(self, head: Head) -> bool:
+        """Whether the loop may be left before a turn has written what turns write outside."""
+        nodes = self.trace.builder.nodes[head.start :]
+        return head.index is None or any(isinstance(node, Check) for node in nodes)
 
     def _enter_whole(self, head: Head) -> bool:
         """Before the first turn: what is known to change become parameters, where that is right.
