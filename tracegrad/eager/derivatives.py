@@ -28,7 +28,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tape.functions_apart import start_history
-from tracegrad.tape.tape import FREED, LEAF
+from tracegrad.tape.tape import FREED, LEAF, next_stamp
 from tracegrad.tensors.devices import DeviceArray, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.outputs import (
@@ -265,6 +265,7 @@ def derivative_on_tensors(
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
     made: list[Tensor] = []
+    since = next_stamp()
 
     def leaf_tensor(leaf: Any) -> Any:
         number = isinstance(leaf, float | complex)  # Python's own computes as Python does
@@ -283,9 +284,15 @@ def derivative_on_tensors(
         values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))
         of[i], made = made, []
     inputs = [tensor for p in positions for tensor in of[p]]
-    numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
+    tensors = _holds_tensors(arguments.values)
+    numbers = STATE.trace is not None or not tensors
     watch = Watch(transform.kind, transform.has_aux)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
+    records = before["grad_enabled"]
+
+    def to_caller(tree: Any) -> Any:
+        return with_own_histories(tree, inputs, since, records)
+
     try:
         try:
             with unrolled(TAKEN_WITHIN):
@@ -293,30 +300,21 @@ def derivative_on_tensors(
         except BaseException:
             borrowed.settle_raised()
             raise
-        borrowed.settle_eager(_as_given(arguments))
+        borrowed.settle_eager(to_caller if tensors or STATE.trace is not None else bare)
         tangents: list[Any] = []
         if transform.takes_tangents:
             leaves = tangent_leaves(arguments, wanted)
             tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
         with_graph = create_graph
         if with_graph is None:
-            with_graph = before["grad_enabled"] and reaches_others(returned, inputs)
-        if before["grad_enabled"] and create_graph is False:
+            with_graph = reaches_others(returned, inputs)
+        with_graph = bool(with_graph) and records
+        if records and create_graph is False:
             tell_of_lost_history(returned, watch)
         found = derived(returned, inputs, tangents, arguments, transform, with_graph, name)
-        if create_graph is True:
-            return beyond(found, inputs)
-        return found if with_graph or create_graph is False else map_tree(_without_history, found)
     finally:
         STATE.update(**before)
-
-
-def _as_given(arguments: Arguments) -> Callable[[Any], Any]:
-    """How a container of the caller's shows what the function has put into it."""
-    if STATE.trace is None and not _holds_tensors(arguments.values):
-        return bare
-    histories = any(map(_has_history, flatten(arguments.values)[0]))
-    return (lambda leaf: leaf) if histories else _without_history
+    return found if create_graph is False else to_caller(found)
 
 
 def reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
@@ -325,23 +323,45 @@ def reaches_others(returned: Any, inputs: Sequence[Tensor]) -> bool:
     return any(id(leaf) not in known for leaf in _leaves_of(returned))
 
 
-def beyond(found: Any, inputs: Sequence[Tensor]) -> Any:
-    """What a transform gives, without a history where that ends at its own leaves."""
-    return found if reaches_others(found, inputs) else map_tree(_without_history, found)
+def with_own_histories(result: Any, inputs: Sequence[Tensor], since: int, records: bool) -> Any:
+    """What a transform returns, of which each Tensor has the history that it has for the caller.
+
+    That is one where it depends on other Tensors that require grad than the `inputs`, which are the
+    transform's own, and where the caller `records`. What is older than `since` stays what it is.
+    """
+    roots = list(filter(_has_history, flatten(result)[0]))
+    if not roots:
+        return result
+    own = set(map(id, inputs))
+    reaching: set[Any] = set()
+    for node in engine.left_behind(roots) if records else ():
+        for parent in node.parents:
+            other = type(parent) is Tensor and id(parent) not in own
+            if other or engine.node_of(parent) in reaching:
+                reaching.add(node)
+                break
+
+    def leaf(x: Any) -> Any:
+        if not _has_history(x):
+            return x
+        node = engine.node_of(x._node)
+        stays = id(x) not in own if node is None else node in reaching or node.stamp < since
+        return x if stays else _without_history(x, records)
+
+    return map_tree(leaf, result)
 
 
-def _without_history(leaf: Any) -> Any:
+def _without_history(x: Tensor, records: bool) -> Tensor:
     """A Tensor whose history ends with it.
 
-    A trace derives its values further all the same; a NumPy scalar has no memory to share.
+    A trace derives its values further all the same, where the caller `records`; a NumPy scalar has
+    no memory to share.
     """
-    if not isinstance(leaf, Tensor) or not leaf.requires_grad:
-        return leaf
-    if leaf._is_traced:
-        shared = alias(leaf)
+    if x._is_traced and records:
+        shared = alias(x)
         shared._node = None
         return shared
-    return leaf.detach() if is_memory(leaf) else wrap(leaf._array)
+    return x.detach() if x._is_traced or is_memory(x) else wrap(x._array)
 
 
 TAKEN_WITHIN = (

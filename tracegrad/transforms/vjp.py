@@ -36,13 +36,13 @@ from tracegrad.compiled.version import Version
 from tracegrad.config.compile_mode import CHOSEN, Mode
 from tracegrad.eager.derivatives import (
     TAKEN_WITHIN,
-    beyond,
     plain_leaf,
     reaches_others,
     taken,
     tell_of_lost_history,
     tell_of_lost_history_of_run,
     unrolled,
+    with_own_histories,
 )
 from tracegrad.eager.within_traces import entered, left
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, raise_told
@@ -58,7 +58,7 @@ from tracegrad.tape.foreign_arrays import (
     seal,
 )
 from tracegrad.tape.functions_apart import start_history
-from tracegrad.tape.tape import LEAF, WRITES, Output
+from tracegrad.tape.tape import LEAF, WRITES, Output, next_stamp
 from tracegrad.tape.write_checks import arrays_of, damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -170,6 +170,7 @@ class Pullback:
     gives_tensors: bool
     shown: Callable[[Any], Any]  # makes of a Tensor what the caller gets
     program: Recorded | None = None
+    records: bool = True  # whether the caller recorded when the value was made
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """One cotangent an argument."""
@@ -185,20 +186,33 @@ class Pullback:
             for out, ct in zip(self.outputs, given, strict=True)
             if isinstance(out, Tensor) and out.requires_grad
         ]
-        recorded = self.gives_tensors or any(isinstance(ct, Tensor) for ct in given)
-        if self.program is None or recorded or STATE.trace is not None or STATE.special:
+        tensors = self.gives_tensors or any(isinstance(ct, Tensor) for ct in given)
+        since = next_stamp()
+        if self.program is None or tensors or STATE.trace is not None or STATE.special:
             outs, cts = [out for out, _ in pairs], [ct for _, ct in pairs]
+            recorded = tensors and (self._has_history(outs, cts) or STATE.trace is not None)
             found = engine.gradients(outs, cts, self.inputs, recorded)
             made = [found.get(engine.key_of(t)) for t in self.inputs]
         else:
             made = pulled_back(pairs, self.inputs)
         full = [zeros_of(x) if ct is None else ct for ct, x in zip(made, self.inputs, strict=True)]
-        values = iter(full if recorded else map(self.shown, full))
+        if tensors:
+            full = [x if isinstance(x, Tensor) else wrap(x) for x in full]
+            records = STATE.grad_enabled and (self.records or STATE.trace is None)
+            full = with_own_histories(full, self.inputs, since, records)
+        values = iter(full if tensors else map(self.shown, full))
         rest = iter([None if carried else next(values) for carried in self.carried])
-        cotangents: Any = tuple([taken(spec, rest) for spec in self.specs])
-        if recorded:
-            cotangents = beyond(cotangents, self.inputs)
+        cotangents = tuple([taken(spec, rest) for spec in self.specs])
         return left(cotangents, [*(self.inputs if self.gives_tensors else ()), *given])
+
+    def _has_history(self, outs: Sequence[Tensor], cts: Sequence[Any]) -> bool:
+        """Whether the cotangents of the arguments depend on what requires grad for the caller."""
+        if not STATE.grad_enabled:
+            return False
+        given = any(isinstance(ct, Tensor) and ct.requires_grad for ct in cts)
+        if given and not self.records and STATE.trace is not None:
+            STATE.trace.world.ends_run("derives a pull of tg.vjp that was made under no_grad")
+        return given or reaches_others(outs, self.inputs)
 
     def source(self, part: str = "all") -> str:
         """The source of the forward, which keeps what the backward reads, and of the backward.
@@ -464,8 +478,9 @@ def _on_tensors(
         tensors.append(tensor)
         return tensor
 
-    borrowed = Borrowed(apart=True)
+    borrowed, since = Borrowed(apart=True), next_stamp()
     specs = tuple([flatten(primal)[1] for primal in primals])  # as before the function runs
+    values = [borrowed.box(primal, boxed) for primal in primals]
     wants_tensors = STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves)
     numbers = STATE.standing or not wants_tensors
     runs = STATE.machine is not None or STATE.watch is not None
@@ -474,7 +489,6 @@ def _on_tensors(
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         with interpreted(), unrolled(TAKEN_WITHIN):
-            values = [borrowed.box(primal, boxed) for primal in primals]
             returned = watch.run(call_user, f, values, {}, leaves=tensors)
             if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
                 raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")
@@ -497,13 +511,29 @@ def _on_tensors(
     if not wants_tensors and STATE.grad_enabled:
         tell_of_lost_history(outputs, watch)
     made = tuple(outputs), spec, tuple(tensors), specs, carried
-    pull = Pullback(*made, wants_tensors, shown)
-    if not wants_tensors:
-        main, aux = _handed_over((main, aux), tensors)
+    pull = Pullback(*made, wants_tensors, shown, records=STATE.grad_enabled)
+    if not STATE.grad_enabled:
+        _end_at(tensors, outputs, since)
+    if wants_tensors:
+        main, aux = with_own_histories((main, aux), tensors, since, STATE.grad_enabled)
     else:
-        main, aux = beyond((main, aux), tensors)
+        main, aux = _handed_over((main, aux), tensors)
     main, aux = left((main, aux), leaves)
     return _Done(map_tree(shown, main), pull, map_tree(shown, aux))
+
+
+def _end_at(inputs: Sequence[Tensor], outputs: Sequence[Any], since: int) -> None:
+    """The tape that a function left since then ends at the inputs: all else is constant."""
+    own = set(map(id, inputs))
+
+    def kept(parent: Any) -> Any:
+        node = engine.node_of(parent)
+        return parent if (id(parent) in own if node is None else node.stamp > since) else None
+
+    roots = [x for x in outputs if isinstance(x, Tensor) and x._node is not None]
+    for node in engine.left_behind(roots):
+        if node.stamp > since:
+            node.parents = tuple(map(kept, node.parents))
 
 
 def _same(leaf: Any) -> Any:
