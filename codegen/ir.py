@@ -499,7 +499,8 @@ class Frame:
     or lists. `axeless` tells of outputs without axes, in the structure `shape`, which are returned
     as arrays, and which as Python's numbers: once, or for each end, where a return has a number.
     `remedy` ends what is raised where a look, or a loop, goes a way that the graph does not have.
-    `lengths` are inputs, by position, that are whole numbers, and the symbols that they are.
+    `lengths` are inputs, by position, that are whole numbers, and the symbols that they are. Where
+    it is `lying`, outputs that are copies have the strides of what they copy.
     """
 
     parameters: tuple[str, ...]
@@ -515,6 +516,7 @@ class Frame:
     axeless: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
     remedy: str = ""
     lengths: tuple[tuple[int, str], ...] = ()
+    lying: bool = False
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,13 @@ from codegen.unset import is_unset
 
 def own_outputs(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Copies the outputs that share memory."""
-    copy, full = client.copy, client.full
+    copy, if_set, full = client.copy, client.copy_if_set, client.full
+    if graph.frame.lying:
+        copy, if_set = client.copy_lying or copy, client.copy_lying_if_set or if_set
     if copy is None or full is None:
         return graph
-    ops = _Ops(
-        copy, client.copy_number or copy, client.copy_if_set or copy, full, client.array_of_number
-    )
+    number = client.copy_number or copy
+    ops = _Ops(copy, number, if_set or copy, full, client.array_of_number)
     graph = _owned_in_arms(graph, ops)
     shared = _Shared(_repeated(graph), _scalars(graph), _lacked(graph))
     return graph.with_block(_owned(graph, graph.block, ops, shared))

@@ -181,6 +181,7 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
             Sample((matrix,), {"axis": a, "keepdims": False}) for a in (0, 1)
         ],
         arrays_and_scalars.copy_number: [Sample((np.array(2.0),), {})],
+        arrays_and_scalars.copy_lying: rows,
         arrays_and_scalars.as_scalar: [Sample((np.array(2.0),), {})],
         arrays_and_scalars.returned_array: [Sample((np.array(2.0),), {})],
         arrays_and_scalars.returned_scalar: [Sample((np.array(2.0),), {})],
@@ -325,6 +326,7 @@ def test_every_record_is_tried():
     }
     of_programs |= {checkpoint_markers.budget_start, checkpoint_markers.budget_end}
     of_programs |= {backward_begins, arrays_and_scalars.copy_if_set}
+    of_programs |= {arrays_and_scalars.copy_lying_if_set}
     of_programs |= {jax_random_keys.split, jax_random_keys.spread}  # a key is two numbers
     of_programs |= {
         checkpoint_markers.region_start,

@@ -40,6 +40,7 @@ from tracegrad.differentiation.reverse_mode import reached, sources
 from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
 from tracegrad.execution.graph_interpreter import has_looks
 from tracegrad.execution.pipeline import compile_graph
+from tracegrad.ops.elementwise.arrays_and_scalars import copy_as_it_lies
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
@@ -227,7 +228,12 @@ class Recorded:
             block = self._meeting(block)
         block = self._returning(block)
         frame = replace(
-            forward.frame, returns=block.returns, names=block.names, origin=block.origin, axeless=()
+            forward.frame,
+            returns=block.returns,
+            names=block.names,
+            origin=block.origin,
+            axeless=(),
+            lying=True,  # what is kept lies as on an eager tape
         )
         name = f"{forward.name}_forward"
         self.program = compile_graph(
@@ -651,7 +657,7 @@ def keep_numbers(
         pairs = zip(node.parents, node.values, strict=True)
         node.values = tuple(
             [
-                v.copy(order="K")
+                copy_as_it_lies(v)
                 if overlapping(v, given if parent is not None else (*written, *given))
                 else v
                 if parent is not None

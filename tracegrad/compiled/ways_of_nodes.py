@@ -29,6 +29,7 @@ from tracegrad.differentiation.ways_back import Apart
 from tracegrad.errors import BackwardError
 from tracegrad.execution.graph_interpreter import run_through
 from tracegrad.execution.pipeline import Program, compile_graph
+from tracegrad.ops.elementwise.arrays_and_scalars import copy_as_it_lies
 from tracegrad.ops.python_lists import OF_LISTS, array_list, stacked
 from tracegrad.ops.random_draws import drawn, given_back
 from tracegrad.runtime.thread_state import STATE
@@ -170,7 +171,7 @@ class Way:
                 continue
             for k in range(len(items)) if at is None else [at]:
                 if np.may_share_memory(items[k], array):
-                    items[k] = items[k].copy(order="K")
+                    items[k] = copy_as_it_lies(items[k])
 
     @cached_property
     def _lent(self) -> tuple[tuple[Value, int, int | None], ...]:

@@ -38,6 +38,8 @@ from tracegrad import config
 from tracegrad.fast_math import PASSES
 from tracegrad.ops.elementwise.arrays_and_scalars import (
     copy_if_set,
+    copy_lying,
+    copy_lying_if_set,
     copy_number,
     returned_array,
 )
@@ -202,6 +204,8 @@ CLIENTS = {
         splat=broadcast_to_shape,
         copy_number=copy_number,
         copy_if_set=copy_if_set,
+        copy_lying=copy_lying,
+        copy_lying_if_set=copy_lying_if_set,
         array_of_number=returned_array,
         fast_math=fast_math,
         loops=LOOPS,

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from tracegrad.ops.elementwise.arrays_and_scalars import copy_as_it_lies
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import WRITES, next_stamp
 from tracegrad.user_code.program_points import Point, capture
@@ -138,11 +139,7 @@ def own_or_watched(array: np.ndarray) -> np.ndarray:
     low, high = byte_bounds(array)
     if high - low > COPIED:
         return rooted(array)
-    start = array.__array_interface__["data"][0] - low
-    room = np.empty(high - low, np.uint8)
-    copied: np.ndarray = np.ndarray(array.shape, array.dtype, room, start, array.strides)
-    copied[...] = array
-    return copied
+    return copy_as_it_lies(array)
 
 
 def rooted(array: np.ndarray) -> Foreign:

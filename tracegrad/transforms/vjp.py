@@ -46,6 +46,7 @@ from tracegrad.eager.derivatives import (
 )
 from tracegrad.eager.within_traces import entered, left
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, raise_told
+from tracegrad.ops.elementwise.arrays_and_scalars import copy_as_it_lies
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
@@ -309,7 +310,7 @@ def _by_program(
     found.run.borrowed.settle()
     asked = [x for x in found.run.tensors if x._node is LEAF]
     for x in asked:  # the caller may write to its arrays before the pull
-        x._array = x._array.copy(order="K") if isinstance(x._array, np.ndarray) else x._array
+        x._array = copy_as_it_lies(x._array) if isinstance(x._array, np.ndarray) else x._array
     return _done(returned, None, asked, primals, has_aux, place)
 
 

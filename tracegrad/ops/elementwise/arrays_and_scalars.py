@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from codegen.ir import Trait
 from codegen.spelling import spell
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.type_rules import same
 
@@ -24,6 +27,45 @@ copy_if_set = replace(
     spelling={"numpy": spell("x if x is None else np.array(x)"), "jax": spell("x")},
     traits=frozenset({Trait.COPY, Trait.MAYBE_UNSET}),
     doc="A copy of what some paths do not have. Not in the table: programs alone return it.",
+)
+
+
+def copy_as_it_lies(x):
+    """A copy with the strides of an array, on which last bits of sums and products depend.
+
+    Large gaps are closed, but for one element.
+    """
+    if x.flags.forc or not x.size:
+        return np.array(x)
+    sizes = [abs(stride) for stride in x.strides]
+    strides = x.strides
+    room = x.itemsize + sum(size * (n - 1) for size, n in zip(sizes, x.shape))
+    if room > 2 * x.nbytes + 4096:
+        strides, step = [*strides], x.itemsize
+        for axis in sorted(range(x.ndim), key=sizes.__getitem__):
+            if sizes[axis]:
+                step += x.itemsize if sizes[axis] > step else 0
+                strides[axis] = step if strides[axis] > 0 else -step
+                step *= x.shape[axis]
+        room = step
+    start = sum((1 - n) * stride for n, stride in zip(x.shape, strides) if stride < 0)
+    copied = np.ndarray(x.shape, x.dtype, np.empty(room, np.uint8), start, strides)
+    copied[...] = x
+    return copied
+
+
+copy_lying = replace(
+    copy_number,
+    name="copy_lying",
+    spelling={"numpy": spell("copy_as_it_lies(x)"), "jax": spell("x")},
+    needs=needs(numpy=(copy_as_it_lies,)),
+    doc="A copy that lies in memory as x does. Not in the table: programs alone keep it.",
+)
+copy_lying_if_set = replace(
+    copy_lying,
+    name="copy_lying_if_set",
+    spelling={"numpy": spell("x if x is None else copy_as_it_lies(x)"), "jax": spell("x")},
+    traits=frozenset({Trait.COPY, Trait.MAYBE_UNSET}),
 )
 as_scalar = OpRecord(
     name="as_scalar",
