@@ -643,6 +643,8 @@ def free(node: Node) -> None:
 def backward_source(tensor: Tensor) -> str:
     """The source that ``tensor.backward()`` runs, formatted by black.
 
+    Of the result of a function of `tg.compile` it is the source of that call's backward.
+
     Examples
     --------
     >>> import tracegrad as tg
@@ -660,12 +662,33 @@ def backward_source(tensor: Tensor) -> str:
     steps, tape = steps_of(nodes), Tape(nodes)
     for node in nodes:
         if node.op.opaque:
-            raise BackwardError(
-                f"this backward calls your own Python ({node.name()}), so it is not compiled but "
-                "runs step by step; functions made by tg.grad have it as a call in their source"
-            )
+            return formatted(_source_of_call(node, key_of(tensor), len(nodes)))
     seeds = {key_of(tensor): tensor._array}
     wanted = leaves_of(nodes, [tensor])
     target = "jax" if type(tensor._array) is DeviceArray else "numpy"
     program = compiled_backward.compile_backward(steps, tape.array, seeds, wanted, target).program
     return formatted(program.source.text)
+
+
+def _source_of_call(node: Node, key: Any, steps: int) -> str:
+    """The source of the backward of a call that is all of a tape; raises where there is none."""
+    shown = getattr(node.attributes.get("function"), "backward_source", None)
+    if shown is None:
+        raise BackwardError(
+            f"this backward calls your own Python ({node.name()}), so it is not compiled but "
+            "runs step by step; functions made by tg.grad have it as a call in their source"
+        )
+    name, source = shown(0 if type(key) is Node else key[1])
+    if steps > 1:
+        raise BackwardError(
+            f"this backward runs step by step, and the call of the compiled {name} is one of "
+            f"{steps} steps: ask for the backward of its result alone, tg.backward_source({name}"
+            "(...)) of leaves, or compile the whole function"
+        )
+    if source is None:
+        raise BackwardError(
+            f"the backward of {name} from this result alone is no program: it runs the operations "
+            "of the call one by one"
+        )
+    found: str = source
+    return found

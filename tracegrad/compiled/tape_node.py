@@ -100,6 +100,11 @@ class _Applied:
         """What the function calls its inputs."""
         return tuple(value.origin.name for value in self.way.path.inputs)
 
+    def backward_source(self, output: int) -> tuple[str, str | None]:
+        """The name of the function, and the source of the backward from one of its outputs."""
+        back = self.way.backward((output,))
+        return self.way.path.name, None if back is None else back.program.source.text
+
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
         cts: Sequence[Any] = _several(ct)
