@@ -564,7 +564,7 @@ def _has_no_value(value: Any) -> bool:
     try:
         hash(parts_of(value) if type(value) is slice else value)
     except TypeError:
-        return not hasattr(value, "to_numpy")
+        return not hasattr(type(value), "to_numpy")
     return type(as_key(value)) is Same
 
 
@@ -599,7 +599,7 @@ INSTEAD: tuple[tuple[Any, str, str], ...] = (
 
 def _remedy(value: Any, text: str, static: bool) -> str:
     """What to pass instead of an object that is no container of arrays, and cannot be hashed."""
-    if hasattr(value, "to_numpy"):  # data frames
+    if hasattr(type(value), "to_numpy"):  # data frames
         return f"pass {text}.to_numpy()"
     found = next(row for row in INSTEAD if isinstance(value, row[0]))
     return found[1 + static].format(text)

@@ -44,6 +44,10 @@ _GOES_ON = (
 )
 
 
+_OF_ANY_USE = frozenset({"__hash__", "__getattr__", "__getattribute__"})
+"""Methods that each use of an object may call: they run as they are written."""
+
+
 class Compiled(Calling):
     """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
 
@@ -116,8 +120,20 @@ class Compiled(Calling):
     def _orders(self) -> dict[tuple[Any, ...], tuple[tuple[str, ...], tuple[str, ...]]]:
         return {}
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._is_of_any_use = name in _OF_ANY_USE
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None or not self._binds else Bound(self, instance)
+        if instance is None or not self._binds:
+            return self
+        if self._is_of_any_use and self._transform.kind == "compile":
+            return MethodType(self._function, instance)
+        return Bound(self, instance)
+
+    @functools.cached_property
+    def _is_of_any_use(self) -> bool:
+        """Whether Python calls the method wherever an object is used, as preparing a call does."""
+        return self.__name__ in _OF_ANY_USE
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """By its name, as a plain function, where that is its own; else with the function's."""
@@ -380,6 +396,15 @@ class Bound(CallSlot):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bound, (self.__func__, self.__self__)
+
+    def __eq__(self, other: object) -> bool:
+        """As of Python's bound methods: of one function, and of one and the same object."""
+        if type(other) is not Bound:
+            return NotImplemented
+        return self.__self__ is other.__self__ and self.__func__ == other.__func__
+
+    def __hash__(self) -> int:
+        return hash((id(self.__self__), self.__func__))
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""

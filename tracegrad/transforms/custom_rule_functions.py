@@ -11,6 +11,7 @@ import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ class Ruled:
         self._applied.ruled = self  # type: ignore[attr-defined]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<tracegrad.{type(self).__name__} {self.__name__}>"
