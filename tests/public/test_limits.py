@@ -389,6 +389,32 @@ def linearized_and_read():
     assert np.array_equal(pullback(X)[0], X * 2.0)
 
 
+@otherwise("writes in place to a Tensor without a history that it made itself")
+def own_tensors_that_are_written():
+    def own(w):
+        m = tg.ones(2)
+        z = (w * m).sum()
+        m.fill_(0.5)
+        return z
+
+    def shown(w, m):
+        return (w * m[::-1]).sum()
+
+    given = tg.tensor([1.0, 2.0])
+    for f, args, due in ((own, (), [1.0, 1.0]), (shown, (given,), [2.0, 1.0])):
+        for run in (f, tg.compile(f)):
+            given.copy_(tg.tensor([1.0, 2.0]))
+            w = tg.tensor([1.5, -2.0], requires_grad=True)
+            z = run(w, *args)
+            given.fill_(0.5)
+            if run is f:
+                with pytest.raises(tg.errors.BackwardError, match="changed after"):
+                    z.backward()
+            else:
+                z.backward()
+                assert w.grad.tolist() == due
+
+
 @otherwise("calls functions of `math` on traced numbers")
 def files_that_do_not_raise():
     def uncaught(x):

@@ -1324,6 +1324,40 @@ def test_page_changed_after_saved(change: Callable[[Any, Any], None]) -> None:
         y.backward()
 
 
+@pytest.mark.parametrize("change", ["fill_", "mul_", "items", "operator", "a view"])
+def test_page_a_recorded_write_keeps_what_is_saved(change: str) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        z = (y * y).sum()
+        if change == "items":
+            y[0] = 5.0
+        elif change == "operator":
+            y *= 3.0
+        elif change == "a view":
+            y[1:].mul_(3.0)
+        else:
+            getattr(y, change)(3.0)
+        return z
+
+    for run in (f, tg.compile(f)):
+        x = tg.tensor([1.0, 3.0], requires_grad=True)
+        run(x).backward()
+        assert values(x.grad) == [2.0, 6.0]
+
+
+@pytest.mark.parametrize("saved", ["a buffer", "a mask", "a part"])
+def test_page_a_write_to_a_buffer_that_is_saved(saved: str) -> None:
+    x = tg.tensor([1.0, 3.0], requires_grad=True)
+    buffer = tg.tensor([True, False]) if saved == "a mask" else tg.ones(2)
+    y = (tg.where(buffer, x, 0.0) if saved == "a mask" else x * buffer).sum()
+    if saved == "a part":
+        buffer[1:] = 4.0
+    else:
+        buffer.fill_(0)
+    with pytest.raises(RuntimeError, match="changed after"):
+        y.backward()
+
+
 def test_page_memory() -> None:
     array = np.zeros(3)
     copied, shared = tg.tensor(array), tg.as_tensor(array)
