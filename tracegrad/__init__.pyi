@@ -1157,6 +1157,8 @@ def average(
 def backward_source(tensor: Tensor) -> str:
     """The source that ``tensor.backward()`` runs, formatted by black.
 
+    Of the result of a function of `tg.compile` it is the source of that call's backward.
+
     Examples
     --------
     >>> import tracegrad as tg

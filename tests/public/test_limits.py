@@ -415,6 +415,27 @@ def own_tensors_that_are_written():
                 assert w.grad.tolist() == due
 
 
+@otherwise("is compiled, and differentiated twice")
+def second_gradients_of_products():
+    def f(w):
+        return (np.tanh(w) * w * w).sum()
+
+    compiled = tg.compile(f)
+    differ = []
+    for seed in range(12):
+        firsts, seconds = [], []
+        for g in (f, compiled, compiled):
+            w = tg.tensor(np.random.default_rng(seed).normal(size=5), requires_grad=True)
+            (slope,) = tg.autograd.grad(g(w) * g(2.0 * w), [w], create_graph=True)
+            (slope * slope).sum().backward()
+            firsts.append(slope.detach().numpy())
+            seconds.append(w.grad.numpy())
+        assert np.array_equal(firsts[0], firsts[2])
+        assert np.allclose(seconds[0], seconds[2], rtol=1e-12)
+        differ.append(not np.array_equal(seconds[0], seconds[2]))
+    assert any(differ)
+
+
 @otherwise("calls functions of `math` on traced numbers")
 def files_that_do_not_raise():
     def uncaught(x):

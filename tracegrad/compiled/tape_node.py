@@ -32,7 +32,7 @@ from tracegrad.compiled.handed_out import handed_out
 from tracegrad.compiled.joint_graph import Returned
 from tracegrad.compiled.traced_run import Run, as_numbers, wanted_of
 from tracegrad.compiled.version import Version
-from tracegrad.compiled.ways_of_nodes import Generators, Way
+from tracegrad.compiled.ways_of_nodes import Asked, Generators, Way
 from tracegrad.differentiation.backwards_apart import backwards_apart
 from tracegrad.differentiation.histories import with_histories
 from tracegrad.differentiation.loops.residuals import Unrollable
@@ -41,14 +41,14 @@ from tracegrad.errors import RAISED_BY_NUMPY, TracegradError
 from tracegrad.execution.graph_interpreter import has_looks
 from tracegrad.execution.pipeline import compile_graph
 from tracegrad.ops.elementwise.arrays_and_scalars import copy_as_it_lies
-from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.ops.random_draws import drawn, sources_of
 from tracegrad.ops.shape.creation import zeros_of_shape
+from tracegrad.ops.special_cotangents import Total
 from tracegrad.runtime.thread_state import given_objects
 from tracegrad.tape.foreign_arrays import kept, plain
 from tracegrad.tape.functions_apart import start_history
-from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, record
+from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_stamp, record
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -102,10 +102,34 @@ class _Applied:
 
     def backward_source(self, output: int) -> tuple[str, str | None]:
         """The name of the function, and the source of the backward from one of its outputs."""
-        back = self.way.backward((output,))
+        back = self.way.backward(Asked((output,)))
         return self.way.path.name, None if back is None else back.program.source.text
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
+        """The gradients, of each operand by itself."""
+        return self._gradients(ct, operands, (), {})
+
+    def adding(
+        self, keys: Sequence[Any], before: Sequence[Any], ct: Any, *operands: Any
+    ) -> tuple[Any, ...]:
+        """The gradients, which go on with the cotangents that operands of these keys had `before`.
+
+        So the sum of all is made in the order of an eager tape.
+        """
+        first: dict[Any, int] = {}
+        for i in self.way.whole.places:
+            first.setdefault(keys[i], i)
+        same = tuple([(i, first[keys[i]]) for i in self.way.whole.places if first[keys[i]] != i])
+        so_far = {i: before[i] for i in first.values() if before[i] is not None}
+        return self._gradients(ct, operands, same, so_far)
+
+    def _gradients(
+        self,
+        ct: Any,
+        operands: Sequence[Any],
+        same: tuple[tuple[int, int], ...],
+        so_far: Mapping[int, Any],
+    ) -> tuple[Any, ...]:
         """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
         cts: Sequence[Any] = _several(ct)
         given = tuple(k for k, c in enumerate(cts) if c is not None)
@@ -113,25 +137,25 @@ class _Applied:
             raise engine.freed_before()
         self.ran.clear()
         self.ran.update(given)
-        back = self.way.backward(given)
-        targets = self.way.whole.places if back is None else back.places
-        if back is None or any(isinstance(c, Tensor) for c in cts):
-            gradients = self._recorded(cts, given, operands, targets)
-            if not any(isinstance(c, Tensor) for c in cts):
-                gradients = [None if g is None else bare(g) for g in gradients]
-        else:
-            kept, places = self.residuals, self.way.places
-            read = [_as_typed(kept[v] if v in kept else operands[places[v]], v) for v in back.reads]
-            gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
-            if back.told:
-                flags = dict(zip(back.told, gradients[len(back.places) :], strict=True))
-                gradients = [
-                    g if flags.get(i, True) else None
-                    for i, g in enumerate(gradients[: len(back.places)])
-                ]
         contributions: list[Any] = [None] * len(operands)
-        for i, gradient in zip(targets, gradients, strict=True):
+        records = any([isinstance(c, Tensor) for c in (*cts, *so_far.values())])
+        back = None if records else self.way.backward(Asked(given, same, tuple(so_far)))
+        if back is None:
+            for i, gradient in self._recorded(cts, given, operands, dict(same), so_far).items():
+                held = gradient if records else _held(bare(gradient))
+                contributions[i] = Total(held) if i in so_far else held
+            return tuple(contributions)
+        kept, places = self.residuals, self.way.places
+        read = [_as_typed(kept[v] if v in kept else operands[places[v]], v) for v in back.reads]
+        read += [bare(cts[k]) for k in given]
+        gradients = back.program.run(*read, *[bare(so_far[i]) for i in back.onto])
+        for i, gradient in zip(back.places, gradients, strict=False):
             contributions[i] = None if gradient is None else _held(gradient)
+        for i in back.onto:
+            contributions[i] = Total(contributions[i])
+        for n, flows in zip(back.told, gradients[len(back.places) :], strict=True):
+            if not flows:
+                contributions[back.places[n]] = None
         return tuple(contributions)
 
     def _recorded(
@@ -139,20 +163,44 @@ class _Applied:
         cts: Sequence[Any],
         given: Sequence[int],
         operands: Sequence[Any],
-        places: Sequence[int],
-    ) -> list[Any]:
-        inputs = [*operands]
-        self.way.compare_inputs(self.nodes[0](), inputs)
+        same: Mapping[int, int],
+        so_far: Mapping[int, Any],
+    ) -> dict[int, Any]:
+        """The gradients, by place, by the ops of the call on Tensors."""
+        inputs, since = [*operands], next_stamp()
+        node = self.nodes[0]()
+        self.way.compare_inputs(node, inputs)
+        places = [i for i in self.way.whole.places if i not in same]
         for i in places:
             x = inputs[i]
-            inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
+            inputs[i] = x if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
+        for i, first in same.items():
+            inputs[i] = inputs[first]
         outputs = self.way.replay(inputs, self.residuals, self.generators)
-        wanted = [inputs[i] for i in places]
+        made = engine.left_behind([x for x in outputs if isinstance(x, Tensor)])
+        made = [again for again in made if again.stamp > since]  # behind the inputs goes nothing
         moving = [k for k in given if isinstance(outputs[k], Tensor) and outputs[k].requires_grad]
+        onto = [i for i in places if i in so_far]
         found = engine.gradients(
-            [outputs[k] for k in moving], [cts[k] for k in moving], wanted, create_graph=True
+            [*[outputs[k] for k in moving], *[inputs[i] for i in onto]],
+            [*[cts[k] for k in moving], *[so_far[i] for i in onto]],
+            [inputs[i] for i in places],
+            create_graph=True,
+            nodes=_standing_at(node, made),
         )
-        return [found.get(engine.key_of(t)) for t in wanted]
+        pairs = [(i, found.get(engine.key_of(inputs[i]))) for i in places]
+        return {i: gradient for i, gradient in pairs if gradient is not None}
+
+
+def _standing_at(node: Node | None, made: Sequence[Node]) -> Sequence[Node]:
+    """The ops of a call, which have run again, where its node stands on the tape.
+
+    A backward goes by that order: it adds as one of the ops themselves does.
+    """
+    if node is not None:
+        for k, again in enumerate(made, 1):
+            again.stamp = node.stamp + k / (len(made) + 1)
+    return made
 
 
 def _match(node: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:

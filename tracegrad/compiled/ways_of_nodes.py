@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from codegen.rewrite import at_ends
 from codegen.types import LIST
 from tracegrad.compiled.captured import memory
 from tracegrad.differentiation.backwards_apart import backwards_apart, kept_alike, with_alike_ends
+from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residual_reads import read_in
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.differentiation.partition import backward_graph, is_told
@@ -45,6 +46,19 @@ Generators: TypeAlias = "Sequence[tuple[Any, Any]]"
 """Generators of random bits, each with a state."""
 
 
+class Asked(NamedTuple):
+    """What a backward is asked for.
+
+    `same` are pairs of inputs, by place, that are one Tensor: the second has the gradients of both.
+    `onto` are inputs that have a part of their cotangents already, to which theirs are added, in
+    the order of an eager tape: the gradients of these are the sums.
+    """
+
+    given: tuple[int, ...]  # the outputs that have cotangents
+    same: tuple[tuple[int, int], ...] = ()
+    onto: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Back:
     """From residuals and cotangents to gradients."""
@@ -55,6 +69,7 @@ class Back:
     places: tuple[int, ...]  # the inputs of the path whose gradients it gives
     kept: bool  # whether calls keep what it reads
     told: tuple[int, ...] = ()  # gradients of which further results tell whether there are any
+    onto: tuple[int, ...] = ()  # the inputs whose cotangents so far it takes behind the others
 
 
 @dataclass
@@ -73,41 +88,68 @@ class Way:
     read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
     number: int = 0  # of its return, in the order of the graph
     told: Mapping[Value, int] = field(default_factory=dict)  # where it is told of an output
-    backwards: dict[tuple[int, ...], Back | None] = field(default_factory=dict)
+    backwards: dict[Asked, Back | None] = field(default_factory=dict)
 
-    def backward(self, given: tuple[int, ...]) -> Back | None:
-        """The way back from cotangents of these of the outputs; None where it has no program."""
-        if given not in self.backwards:
-            outputs = [self.outputs[k] for k in given]
+    def backward(self, asked: Asked) -> Back | None:
+        """The way back from cotangents of some of the outputs; None where it has no program.
+
+        For JAX, and where the program cannot, cotangents so far are not taken, nor those of inputs
+        that are one Tensor together: then the tape adds what comes back.
+        """
+        known = self.backwards.get(asked)
+        if known is not None:
+            return known
+        if self.target == "jax":
+            asked = Asked(asked.given)
+        if asked not in self.backwards:
+            outputs = [self.outputs[k] for k in asked.given]
             straight = _is_straight(self.path)
-            found = self._straight(outputs, given) if straight else self._of_some(outputs, given)
-            self.backwards[given] = found if found is not None and found.kept else None
-        return self.backwards[given]
+            made = self._straight if straight else self._of_some
+            found = made(outputs, asked)
+            self.backwards[asked] = found if found is not None and found.kept else None
+        found = self.backwards[asked]
+        plain = Asked(asked.given)
+        return self.backward(plain) if found is None and asked != plain else found
 
-    def _straight(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back:
+    def _straight(self, outputs: Sequence[Value], asked: Asked) -> Back:
         cts = {
-            v: Value(v.type, Origin(f"ct{k}", True)) for v, k in zip(outputs, given, strict=True)
+            v: Value(v.type, Origin(f"ct{k}", True))
+            for v, k in zip(outputs, asked.given, strict=True)
         }
-        flows = sources(self.path, outputs)
+        path = _united(self.path, asked.same)
+        flows = sources(path, outputs)
         targets = [target for target in self.targets if target in flows]
-        joint = differentiate(self.path, targets, cts, keep=())
-        return self._back(joint, given, tuple(cts.values()), targets)
+        onto = [v for v in self._onto(asked) if v in targets]
+        cts |= {v: Value(v.type, Origin(f"ct_of_{v.origin.name}", True)) for v in onto}
+        joint = differentiate(path, targets, cts, keep=())
+        back = self._back(joint, asked, tuple(cts.values()), targets)
+        return replace(back, onto=tuple(map(self.path.inputs.index, onto)))
 
-    def _of_some(self, outputs: Sequence[Value], given: tuple[int, ...]) -> Back | None:
+    def _onto(self, asked: Asked) -> list[Value]:
+        """The inputs that go on with what they have; one that is returned has two cotangents."""
+        inputs = [self.path.inputs[i] for i in asked.onto]
+        return [v for v in inputs if v not in self.outputs and not v.type.weak]
+
+    def _of_some(self, outputs: Sequence[Value], asked: Asked) -> Back | None:
         """The way back from some outputs, where it reads what calls keep for that from all."""
         try:
-            apart = backwards_apart(self.replayed, self.targets, {self.number: outputs})
-        except Unrollable:
+            onto = self._onto(asked)
+            some = {self.number: [*outputs, *onto]}
+            replayed = _united(self.replayed, asked.same)
+            apart = backwards_apart(replayed, self.targets, some)
+        except (Unrollable, Unjoined):
             return None
         alike = kept_alike(self.replayed, self.path, apart.forward)
         backward = renamed(apart.backwards[self.number], alike)
         made = {result for node in walk(backward.nodes) for result in node.results}
-        cts = tuple(apart.cotangents[self.number].values())
+        given = apart.cotangents[self.number]
+        cts = tuple(given.values())
         known = {*made, *cts, *self.path.inputs, *self.path.producer}
         if not known.issuperset(read_in(backward)):
             return None
         absent = {alike.get(value, value) for value in apart.absent}
-        return self._back(self._behind(backward), given, cts, self.targets, absent)
+        back = self._back(self._behind(backward), asked, cts, self.targets, absent)
+        return replace(back, onto=tuple([self.places[v] for v in given if v in onto]))
 
     def _behind(self, backward: Block) -> Graph:
         """A backward, with the numbers and lengths that it has in common with the forward."""
@@ -117,7 +159,7 @@ class Way:
     def _back(
         self,
         joint: Graph,
-        given: tuple[int, ...],
+        asked: Asked,
         cts: tuple[Value, ...],
         targets: Sequence[Value],
         absent: Set[Value] = frozenset(),
@@ -135,7 +177,7 @@ class Way:
         numbers = frozenset(reads).intersection(read_in(graph.block))
         known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
         known.update(set(self.path.inputs).difference(numbers))  # of these the lengths
-        kept = len(given) == len(self.outputs) or known.issuperset(reads)
+        kept = asked == self._all or known.issuperset(reads)
         return Back(program, tuple(reads), numbers, places, kept, told)
 
     def _is_list(self, value: Value) -> bool:
@@ -145,10 +187,10 @@ class Way:
 
     def enter_all(self, apart: Apart) -> None:
         """Enters the way back from cotangents of all outputs, where arms meet."""
-        every, backward = tuple(range(len(self.outputs))), apart.backwards[self.number]
+        backward = apart.backwards[self.number]
         cts = tuple(apart.cotangents[self.number].values())
         joint = self._behind(backward)
-        self.backwards[every] = self._back(joint, every, cts, self.targets, apart.absent)
+        self.backwards[self._all] = self._back(joint, self._all, cts, self.targets, apart.absent)
 
     def keeps(self, back: Back) -> None:
         """Has calls keep what the way back reads, and what was drawn: no replay draws it again."""
@@ -258,10 +300,15 @@ class Way:
             )
         )
 
+    @cached_property
+    def _all(self) -> Asked:
+        """What asks for the way back from all outputs."""
+        return Asked(tuple(range(len(self.outputs))))
+
     @property
     def whole(self) -> Back:
         """The way back from cotangents of all outputs."""
-        back = self.backward(tuple(range(len(self.outputs))))
+        back = self.backward(self._all)
         assert back is not None
         return back
 
@@ -361,6 +408,18 @@ class Way:
             "  write to a copy (a = a.copy()), or after the backward\n"
             f"  at {at.file}:{at.line}  {at.text}"
         )
+
+
+def _united(path: Graph, same: Sequence[tuple[int, int]]) -> Graph:
+    """The graph of which some inputs are others."""
+    if not same:
+        return path
+    new = {path.inputs[i]: path.inputs[first] for i, first in same}
+    sizes = path.sizes.copy()
+    for one, other in new.items():
+        for a, b in zip(one.type.shape, other.type.shape, strict=True):
+            sizes.same(a, b)
+    return path.replace(sizes=sizes).with_block(renamed(path.block, new))
 
 
 def _is_same(kept: Any, now: Any) -> bool:

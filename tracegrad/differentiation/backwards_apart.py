@@ -57,7 +57,7 @@ def backwards_apart(
     """The forward of a graph with joins or loops, and the backward behind each of its returns.
 
     A backward begins with cotangents of all outputs; of the returns in `some`, by their number in
-    the order of the graph, only these outputs have any.
+    the order of the graph, only these outputs have any, and inputs, which go on with them.
     Raises `Unjoined` or `Unrollable` for a join or a loop whose backward has no such form.
     """
     if not has_loops(graph):
@@ -71,7 +71,7 @@ def backwards_apart(
     def seeds(stage: Stage, number: int, outputs: Sequence[Value]) -> dict[Value, Value]:
         stage.builder.call(backward_begins, (), Origin(section="backward"), number=number)
         now = dict(zip(returned[number], outputs, strict=True))
-        return {now[value]: ct for value, ct in cotangents[number].items()}
+        return {now.get(value, value): ct for value, ct in cotangents[number].items()}
 
     joint, _ = numbered_gradients(graph, wanted, seeds, zeros=False)
     backwards: dict[int, Block] = {}

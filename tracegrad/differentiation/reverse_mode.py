@@ -40,6 +40,7 @@ from tracegrad.ops.special_cotangents import (
     Masked,
     Negated,
     Replaced,
+    Total,
     Undefined,
     computed,
 )
@@ -153,7 +154,10 @@ def pullback(
         pending = ct
         if type(ct) is Pending:
             ct, masks, negative = ct.value, ct.masks, ct.negative
-        if seen_by is None:
+        if seen_by is None and op.opaque and (adding := _adding(step)) is not None:
+            before = [_so_far(found.get(key)) for key in step.operands]
+            given = adding(step.operands, before, ct, *operands)
+        elif seen_by is None:
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
@@ -168,8 +172,8 @@ def pullback(
             if new is ZERO:
                 nothing.setdefault(key, operand)
                 continue
-            old = found.get(key)
-            if type(new) is Replaced:
+            old = None if type(new) is Total else found.get(key)
+            if type(new) is Replaced or type(new) is Total:
                 new = new.ct if fits_at_once(new.ct, operand) else _fit(new.ct, operand)
                 found[key] = new if old is None else _added(old, new)
                 made.pop(key, None)
@@ -277,6 +281,16 @@ def _show(
         else:
             found[key] = replace(ct, value=done(key, ct.value))
     return shown
+
+
+def _adding(step: Step) -> Any:
+    """The rule of a call of a program that goes on with what its operands have already, if any."""
+    return getattr(step.attributes.get("function"), "adding", None)
+
+
+def _so_far(ct: Any) -> Any:
+    """What an operand has of its cotangent until now, as an array; None for nothing."""
+    return None if ct is None else _as_arrays(settled(ct))
 
 
 def _as_arrays(ct: Any) -> Any:

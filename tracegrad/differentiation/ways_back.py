@@ -125,9 +125,14 @@ def cotangents_of(
 ) -> tuple[dict[Value, Value], ...]:
     """For each return, what stands for cotangents of those of its outputs that are `active`.
 
-    Of returns in `some` that is so of these outputs alone.
+    Of returns in `some` that is so of these outputs alone; of inputs among these it is what they
+    have had before.
     """
-    outputs = [dict.fromkeys(end.outputs) for end in ends(graph.block)]
+    inputs = set(graph.inputs)
+    outputs = [
+        dict.fromkeys([*end.outputs, *filter(inputs.__contains__, some.get(i, ()))])
+        for i, end in enumerate(ends(graph.block))
+    ]
     found = [
         [v for v in values if v in active and moves(v) and v in some.get(i, values)]
         for i, values in enumerate(outputs)

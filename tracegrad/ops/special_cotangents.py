@@ -55,6 +55,15 @@ def computed(ct: Any) -> Any:
     return ct.compute() if type(ct) is Later else ct
 
 
+class Total:
+    """A cotangent with all that its operand had before: it takes the place of that."""
+
+    __slots__ = ("ct",)
+
+    def __init__(self, ct: Any) -> None:
+        self.ct = ct
+
+
 class Masked:
     """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
 

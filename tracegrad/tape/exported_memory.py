@@ -180,7 +180,7 @@ def note_own_write(array: Any) -> None:
             out.digest = digest(out.array)
 
 
-def change_of(array: Any, saved: int, held: Callable[[Any], int]) -> Point | None:
+def change_of(array: Any, saved: float, held: Callable[[Any], int]) -> Point | None:
     """Where memory that a tape saved then was handed out, if it was written since.
 
     `held` is `digest`, of which some are known.

@@ -166,7 +166,7 @@ def is_sealed(array: np.ndarray) -> bool:
     return watched is not None and memory_of(watched) is owner
 
 
-def note_of(array: Foreign, stamp: int) -> Note | None:
+def note_of(array: Foreign, stamp: float) -> Note | None:
     """What the array, or the one that it is a part of, held when a node of this time read it."""
     notes = (array if array.root is None else array.root).notes
     return next((note for note in reversed(notes) if note.stamp < stamp), None)

@@ -79,7 +79,7 @@ class Node:
     parents: tuple[Any, ...]  # Node, Output, leaf Tensor or None, one an operand
     values: tuple[Any, ...]  # the operands' arrays (or their `Shape`)
     result: Any  # the array, or a tuple of them
-    stamp: int
+    stamp: float  # whole, but of the ops of a call that have run again
     traced: Any  # while tracing: the values in the graph, operands then results
     more: Any  # hooks and what else only few nodes have
 

@@ -91,7 +91,7 @@ def keep_before_write(array: Any) -> None:
     entry.before.append((next_stamp(), memory.ravel(order="K").copy()))
 
 
-def _as_saved(array: np.ndarray, saved: int) -> np.ndarray | None:
+def _as_saved(array: np.ndarray, saved: float) -> np.ndarray | None:
     """An array as it was then, if what has been written since was kept."""
     memory: Any = memory_of(array)
     entry = _written.get(id(memory))
@@ -153,7 +153,7 @@ def damaged(nodes: Sequence[Node]) -> bool:
     return found or bool(several)
 
 
-def is_changed(arrays: Iterable[Any], saved: int) -> bool:
+def is_changed(arrays: Iterable[Any], saved: float) -> bool:
     """Whether any of the arrays was written since a time."""
     if saved >= WRITES.last:
         return False
@@ -229,7 +229,7 @@ class _Change:
     by_numpy: bool = False
 
 
-def _change(array: Any, saved: int, held: Callable[[Any], int]) -> _Change | None:
+def _change(array: Any, saved: float, held: Callable[[Any], int]) -> _Change | None:
     """What has changed an array since a time; None for nothing."""
     memory = memory_of(array)
     entry = _written.get(id(memory))

@@ -19,6 +19,9 @@ _R = TypeVar("_R")
 class Bound(Generic[_P, _R]):
     """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    def __eq__(self, other: object) -> bool:
+        """As of Python's bound methods: of one function, and of one and the same object."""
+    def __hash__(self) -> int: ...
     def cache_info(self) -> CacheInfo:
         """As `Compiled.cache_info`; versions of all instances are counted together."""
     def clear_cache(self) -> None:
@@ -51,6 +54,7 @@ class Compiled(Generic[_P, _R]):
     def __get__(
         self: Compiled[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
     ) -> Bound[_Q, _R]: ...
+    def __set_name__(self, owner: type, name: str) -> None: ...
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
     def clear_cache(self) -> None:

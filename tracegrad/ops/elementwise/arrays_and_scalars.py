@@ -59,13 +59,14 @@ copy_lying = replace(
     name="copy_lying",
     spelling={"numpy": spell("copy_as_it_lies(x)"), "jax": spell("x")},
     needs=needs(numpy=(copy_as_it_lies,)),
+    traits=frozenset({Trait.LOOSE}),
     doc="A copy that lies in memory as x does. Not in the table: programs alone keep it.",
 )
 copy_lying_if_set = replace(
     copy_lying,
     name="copy_lying_if_set",
     spelling={"numpy": spell("x if x is None else copy_as_it_lies(x)"), "jax": spell("x")},
-    traits=frozenset({Trait.COPY, Trait.MAYBE_UNSET}),
+    traits=frozenset({Trait.LOOSE, Trait.MAYBE_UNSET}),
 )
 as_scalar = OpRecord(
     name="as_scalar",
