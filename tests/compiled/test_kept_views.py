@@ -68,7 +68,7 @@ def test_gradients_have_the_bits_of_the_eager_tape(view, program):
             assert_same_bits(found[0], other)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "repeated"])
 @pytest.mark.parametrize("shape", [(12, 12), (200, 200), (4, 6)])
 def test_a_copy_has_the_directions_and_the_gaps_of_what_it_copies(view, shape):
     array = VIEWS[view](np.arange(float(np.prod(shape))).reshape(shape))
@@ -87,6 +87,14 @@ def test_large_gaps_are_closed():
     copied = copy_as_it_lies(array)
     assert copied.strides == (-48 - 8, 16)
     assert copied.base.nbytes < 3 * array.nbytes
+
+
+def test_what_is_repeated_is_written_to_by_itself():
+    for part in (np.arange(3.0), np.arange(6.0)[::2], np.arange(3.0)[::-1]):
+        for shape in ((4, 3), (2, 3), (2, 4, 3)):
+            copied = copy_as_it_lies(np.broadcast_to(part, shape))
+            copied[0] = 7.0
+            np.testing.assert_array_equal(copied[1], np.broadcast_to(part, shape)[1])
 
 
 def test_empty_arrays_are_copied():

@@ -33,20 +33,20 @@ copy_if_set = replace(
 def copy_as_it_lies(x):
     """A copy with the strides of an array, on which last bits of sums and products depend.
 
-    Large gaps are closed, but for one element.
+    Large gaps are closed, but for one element; what is repeated stands there as often, apart.
     """
     if x.flags.forc or not x.size:
         return np.array(x)
     sizes = [abs(stride) for stride in x.strides]
     strides = x.strides
     room = x.itemsize + sum(size * (n - 1) for size, n in zip(sizes, x.shape))
-    if room > 2 * x.nbytes + 4096:
+    repeats = any(not size and n > 1 for size, n in zip(sizes, x.shape))
+    if repeats or room < x.nbytes or room > 2 * x.nbytes + 4096:
         strides, step = [*strides], x.itemsize
         for axis in sorted(range(x.ndim), key=sizes.__getitem__):
-            if sizes[axis]:
-                step += x.itemsize if sizes[axis] > step else 0
-                strides[axis] = step if strides[axis] > 0 else -step
-                step *= x.shape[axis]
+            step += x.itemsize if sizes[axis] != step else 0
+            strides[axis] = -step if strides[axis] < 0 else step
+            step *= x.shape[axis]
         room = step
     start = sum((1 - n) * stride for n, stride in zip(x.shape, strides) if stride < 0)
     copied = np.ndarray(x.shape, x.dtype, np.empty(room, np.uint8), start, strides)
