@@ -13,6 +13,7 @@ from checks import assert_same_bits
 import tracegrad as tg
 from codegen.emit import small_arrays
 from tracegrad.backends import numba, numba_functions
+from tracegrad.compiled.ways_of_nodes import Asked
 from tracegrad.errors import NoKernelsWarning
 from tracegrad.execution import pipeline
 
@@ -400,7 +401,7 @@ def test_a_loop_beside_a_gradient_that_is_not_there_is_a_kernel():
     for which in (0, 1):
         y, found = gradients(made, which)
         assert_same_bits(found, gradients(two, which)[1])
-        back = y.grad_fn._node.attributes["function"].way.backwards[which,]
+        back = y.grad_fn._node.attributes["function"].way.backwards[Asked((which,))]
         assert "@njit" in back.program.source.text
 
 
