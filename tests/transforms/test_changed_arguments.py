@@ -316,10 +316,8 @@ def by_appending(p, model, x):
 WAYS = [by_the_object, by_the_argument, by_the_object_within, by_appending]
 
 
-@pytest.mark.parametrize(
-    "function, given_up",
-    [*[(f, False) for f in WAYS], *[(f, True) for f in WAYS if f is not by_the_argument]],
-)  # an eager run does not see that it reads the argument outside: see docs/limits.md
+@pytest.mark.parametrize("function", WAYS)
+@pytest.mark.parametrize("given_up", [False, True])
 @pytest.mark.parametrize("order", [(1, 1, 1, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1)])
 def test_an_argument_that_is_met_outside(function, given_up, order):
     def tree() -> Any:
@@ -340,10 +338,6 @@ def test_an_argument_that_is_met_outside(function, given_up, order):
             ours, plain = pairs
             x = X * (1.0 + turn)
             expected = function(*plain, x)
-            if given_up and one:
-                with pytest.raises(ArgumentError, match="by another way"):
-                    made(*ours, x)
-                continue
             assert_same_bits(made(*ours, x), expected)
             assert_same_bits(ours[0], plain[0])
             assert_same_bits(ours[1].p, plain[1].p)
@@ -435,7 +429,8 @@ def test_transforms_within_compiled_functions(inner, place, eagerly):
             results = [call(given, X * (1.0 + turn)) for turn in range(5)]
         found.append((results, kept, given))
     assert_same_bits(*found)
-    assert _types(found[0]) == _types(found[1])
+    if not (eagerly and inner == "vjp"):  # its tape is held by the pull, and with it what is stored
+        assert _types(found[0]) == _types(found[1])
 
 
 def _types(x: Any) -> Any:

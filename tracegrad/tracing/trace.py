@@ -20,16 +20,7 @@ from weakref import ref
 
 import numpy as np
 
-from codegen.ir import (
-    NOWHERE,
-    Builder,
-    Call,
-    Check,
-    Number,
-    Origin,
-    Trait,
-    Value,
-)
+from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Trait, Value
 from codegen.keys import attribute_key
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
