@@ -266,18 +266,8 @@ def _held_by_class(cls: type) -> list[Any] | None:
 
 
 _OTHERS = native_tables.LIBRARY - {"numpy"} | {
-    *("threading", "_thread", "concurrent", "multiprocessing", "asyncio"),
-    *(
-        "queue",
-        "_queue",
-        "pickle",
-        "_pickle",
-        "marshal",
-        "shelve",
-        "ctypes",
-        "fractions",
-        "decimal",
-    ),
+    *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "queue", "_queue"),
+    *("pickle", "_pickle", "marshal", "shelve", "ctypes", "fractions", "decimal"),
 }
 """Libraries that compute for tracegrad in another way, or that it gives no values to."""
 
