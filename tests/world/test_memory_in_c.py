@@ -283,8 +283,10 @@ def test_who_keeps_memory_is_told_once() -> None:
 @pytest.mark.parametrize("versions", [8, 0], ids=["compiled", "eager"])
 @pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 def test_addresses_and_flags_are_refused_by_name(monkeypatch, f, named: str, versions: int) -> None:
+    """Where the function has Tensors: a plain one without a program runs on the arrays."""
     monkeypatch.setattr(tg.config, "versions", versions)
-    for transformed in (tg.compile(f), tg.value_and_grad(f)):
+    rows = np.ones((2, 3))
+    for transformed in (tg.compile(lambda x: (f(x), rows.sum(axis=1))), tg.value_and_grad(f)):
         with pytest.raises(MemoryAccessError, match=rf"\.{named} of an array"):
             transformed(np.ones(3))
 

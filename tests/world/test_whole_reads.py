@@ -210,8 +210,9 @@ def test_what_a_program_raises_has_the_users_line_and_a_hook_is_called_once():
         return x[3] * x
 
     assert f(np.arange(5.0)).tolist() == [0.0, 3.0, 6.0, 9.0, 12.0]
-    with pytest.raises(IndexError, match=r"test_whole_reads\.py:\d+  return x\[3\] \* x"):
+    with pytest.raises(IndexError, match="index 3 is out of bounds") as caught:
         f(np.arange(3.0))
+    assert "return x[3] * x" in map(str.strip, map(str, caught.traceback[-1].statement.lines))
     assert f.cache_info().traces == 1
     calls = []
 

@@ -18,13 +18,15 @@ import operator
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
-from types import CodeType, FunctionType, MethodType, ModuleType
+from itertools import zip_longest
+from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tracegrad.machine import frames
 from tracegrad.world.code_origin import is_mutable, is_trusted
+from tracegrad.world.joined_containers import joins
 from tracegrad.world.native_calls import call
 from tracegrad.world.native_gate import compute
 from tracegrad.world.world import RULES, World
@@ -138,6 +140,7 @@ _HANDING_ON = frozenset(
         (
             *(operator.is_, operator.is_not, type, id, isinstance, hash, callable, super, print),
             *(setattr, getattr, delattr, object.__setattr__, operator.setitem, MethodType, partial),
+            SimpleNamespace,
         ),
     )
 )
@@ -155,7 +158,7 @@ def given(operation: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if id(operation) in _HANDING_ON or isinstance(operation, FunctionType):
         return []
     owner = getattr(operation, "__self__", None)
-    found = [*operands, *(() if operation is dict else keywords.values())]
+    found = [*operands, *(() if operation in (dict, zip_longest) else keywords.values())]
     if getattr(operation, "__name__", "") in _STORING:
         found = [] if type(owner) in CONTAINERS else found[:1]
     return [owner, *found]
@@ -164,7 +167,8 @@ def given(operation: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
 def reached(operation: Any, found: list[Any]) -> Iterator[Any]:
     """The containers among these, and in them where an operation reads all that it is given."""
     deep = RULES.get(id(operation), call) in (call, compute)
-    deep &= getattr(operation, "__name__", "") not in _STORING
+    deep &= getattr(operation, "__name__", "") not in _STORING and operation is not zip_longest
+    deep &= len(found) != 3 or not joins(operation, found[1:])  # it hands on what they hold
     seen: dict[int, Any] = {}
     waiting = list(found)
     while waiting:

@@ -27,7 +27,8 @@ def joins(operation: Any, operands: Sequence[Any]) -> bool:
     if key in _ADDING:
         return kinds[0] is not None and kinds[0] is kinds[1]
     if key in _REPEATING:
-        return (kinds[0] is None) is not (kinds[1] is None)
+        times = [x for x, kind in zip(operands, kinds, strict=True) if kind is None]
+        return len(times) == 1 and issubclass(type(times[0]), int)
     return all([type(x) is dict for x in operands])
 
 

@@ -129,6 +129,7 @@ class Numbers:
         self._found: dict[int, Read | Derived] = {}
         self._counts: list[Any] = []  # kept alive
         self._looked_at: set[int] = set()  # ids of guards
+        self._moved: set[int] = set()  # likewise
         self._sources: dict[int, Guard] = {}
         self.are_arguments = False
 
@@ -137,8 +138,10 @@ class Numbers:
         """Whether there are any."""
         return bool(self._found)
 
-    def enter(self, value: float, place: Any, guard: Guard) -> float:
-        """The float as the function has it."""
+    def enter(self, value: float, place: Any, guard: Guard, moved: bool) -> float:
+        """The float as the function has it; what C code reads may be `moved` alone."""
+        if moved:
+            self._moved.add(id(guard))
         known = self.known.get(place)
         number = own(value) if known is None else known
         self._found[id(number)] = Read(number, guard)
@@ -165,6 +168,10 @@ class Numbers:
         """Whether the value at a place decided something."""
         return id(guard) in self._looked_at
 
+    def is_moved(self, guard: Guard) -> bool:
+        """Whether C code has put the value at a place somewhere, or handed it on."""
+        return id(guard) in self._moved
+
     def look_at(self, guard: Guard) -> None:
         """The value at a place decides what the program does."""
         self._looked_at.add(id(guard))
@@ -172,6 +179,7 @@ class Numbers:
     def absorb(self, before: Numbers, same_place: Mapping[int, Guard]) -> None:
         """Takes over what an earlier run looked at; its guards, by id, as they are here."""
         self._looked_at |= {id(same_place[key]) for key in before._looked_at}
+        self._moved |= {id(same_place[key]) for key in before._moved if key in same_place}
         known = {key: same_place[id(guard)] for key, guard in before._sources.items()}
         for guard in same_place.values():
             if type(guard.value) in _PLAIN and guard.place in self.known:  # not read by this run
@@ -199,16 +207,18 @@ class Numbers:
 
     def look(self, x: Any) -> None:
         """Python, or C code, looks at what an object is worth, or at what a sequence holds."""
-        waiting, held = [x], set()  # containers, which may hold themselves
-        while waiting:
-            x = waiting.pop()
-            if type(x) in FLOATS:
-                self._look(self._found.get(id(x)))
-            elif type(x) is Length:
-                x.look()
-            elif (type(x) in _HOLDING or isinstance(x, dict)) and id(x) not in held:
-                held.add(id(x))
-                waiting += dict.values(x) if isinstance(x, dict) else x
+        for number in _numbers_in(x):
+            if type(number) is Length:
+                number.look()
+            else:
+                self._look(self._found.get(id(number)))
+
+    def _move(self, x: Any) -> None:
+        """C code puts a number somewhere, or what a sequence holds, and looks at none."""
+        for number in _numbers_in(x):
+            known = self._found.get(id(number))
+            if isinstance(known, Read):
+                self._moved.add(id(known.guard))
 
     def _look(self, known: Read | Derived | None) -> None:
         if isinstance(known, Read):
@@ -309,9 +319,29 @@ class Numbers:
         changed = key in IN_PLACE and type(operands[0]) is Tensor
         if arrays or compared or changed or takes(operation):
             return tuple([self.lifted(world, x) for x in operands])
-        for x in _looked_at(world, operation, operands, keywords):
+        looked_at = _looked_at(world, operation, operands, keywords)
+        for x in looked_at:
             self.look(x)
+        if len(looked_at) < len(operands):
+            self._move((*operands, *keywords.values()))
         return tuple(operands)
+
+
+def _numbers_in(x: Any) -> Iterator[Any]:
+    """A float or length, or those that a sequence or dictionary holds, and those within it."""
+    waiting, held = [x], set()  # containers, which may hold themselves
+    while waiting:
+        x = waiting.pop()
+        if type(x) in FLOATS or type(x) is Length:
+            yield x
+        elif (type(x) in _HOLDING or isinstance(x, dict)) and id(x) not in held:
+            held.add(id(x))
+            waiting += dict.values(x) if isinstance(x, dict) else x
+
+
+def moves(world: Any, operation: Any, operands: Sequence[Any]) -> bool:
+    """Whether C code puts some of what it is given somewhere, or hands it on, and looks at none."""
+    return len(_looked_at(world, operation, operands, {})) < len(operands)
 
 
 def _looked_at(

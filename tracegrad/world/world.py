@@ -78,7 +78,7 @@ from tracegrad.world.guards import (
 )
 from tracegrad.world.interception import MAKERS_OF_TENSORS, array_given_to, makes_arrays, of_jax
 from tracegrad.world.mutating_operations import may_change
-from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on
+from tracegrad.world.number_inputs import FLOATS, Numbers, hands_on, moves
 from tracegrad.world.outside_memory import ReadMemory
 from tracegrad.world.reads_of_versions import NO_ITEMS, Reads
 from tracegrad.world.sequence_items import Sequences
@@ -112,6 +112,7 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         self._arrays: list[Any] = []  # from outside, that the function saw
         self.numbers = Numbers()
         self._performed: Any = None  # what C code does
+        self._given: Sequence[Any] = ()  # and with what
         self.copies = Copies()
         self.within: set[int] = set()  # containers whose contents are being read, by id
         self.special = native_tables.SPECIAL  # methods that who is given an object may call
@@ -244,7 +245,8 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         if type(value) is int and guard.place in self.counters:
             return self.numbers.count(self, value, guard.place, guard)
         if type(value) in FLOATS and isfinite(value) and self._may_change(holder):
-            return self.numbers.enter(value, guard.place, guard)
+            moved = self._performed is not None and moves(self, self._performed, self._given)
+            return self.numbers.enter(value, guard.place, guard, moved)
         if type(value) in FLOATS:
             self.numbers.look_at(guard)
         return self._enter_at(guard, value, text)
@@ -555,11 +557,12 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         if self._stand_ins and id(operation) not in native_tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
         copied = self.copies.count
-        around, self._performed = self._performed, operation
+        around, self._performed = (self._performed, self._given), operation
+        self._given = operands
         try:
             result = self.copies.handed_on(rule(self, operation, operands, keywords), copied)
         finally:
-            self._performed = around
+            self._performed, self._given = around
         if operands and id(operation) in native_tables.CHANGING and self.copies.of(operands[0]):
             self.renew_copies(operands[0])
         if self._tensors:
@@ -688,11 +691,15 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         """Whether of what stands at a place the type alone matters."""
         if type(guard.value) is int:
             return guard.place in self.counters
-        return self.is_of_any_value(guard) if type(guard.value) in FLOATS else not self.identities
+        if type(guard.value) in FLOATS:
+            return not self.numbers.is_looked_at(guard)
+        return not self.identities
 
     def is_of_any_value(self, guard: Guard) -> bool:
-        """Whether a place holds a float that decided nothing, read by the program or by nobody."""
-        return type(guard.value) in FLOATS and not self.numbers.is_looked_at(guard)
+        """Whether a place holds a float that was only moved, which decided nothing."""
+        numbers = self.numbers
+        moved = type(guard.value) in FLOATS and numbers.is_moved(guard)
+        return moved and not numbers.is_looked_at(guard)
 
     def check(
         self,
