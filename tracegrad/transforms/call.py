@@ -208,7 +208,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
-        known = self._knows
+        known = len(self._changed.parameters)
         try:
             given = self._given(args, kwargs)
             found = self._answer(arguments, CHOSEN[self._backend], given)
@@ -220,7 +220,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
             return found.result
         if found.run is not None:
             return self._result(found.run, arguments)
-        if self._knows != known:  # its arguments are objects, as it turned out
+        if len(self._changed.parameters) > known:  # its arguments are objects, as it turned out
             return self._traced(args, kwargs)
         if self._is_single(arguments):
             return self._singly(arguments)

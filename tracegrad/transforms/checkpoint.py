@@ -163,7 +163,11 @@ class _Run:
         before = STATE.update(standing=self.standing, draws=draws)
         try:
             with interpreted():
-                Borrowed().watch(self.given, made)
+                borrowed = Borrowed()
+                borrowed.watch(self.given, made)
+                for leaf, own in zip(flatten(self.given)[0], leaves, strict=True):
+                    if own is not leaf:  # what is stored of it is the caller's own
+                        borrowed.stands_for(leaf, own)
                 results, self.value = flatten(call(self.function, args, kwargs))
         finally:
             STATE.update(**before)

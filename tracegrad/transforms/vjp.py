@@ -481,7 +481,6 @@ def _on_tensors(
 
     borrowed, since = Borrowed(apart=True), next_stamp()
     specs = tuple([flatten(primal)[1] for primal in primals])  # as before the function runs
-    values = [borrowed.box(primal, boxed) for primal in primals]
     wants_tensors = STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves)
     numbers = STATE.standing or not wants_tensors
     runs = STATE.machine is not None or STATE.watch is not None
@@ -490,6 +489,7 @@ def _on_tensors(
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         with interpreted(), unrolled(TAKEN_WITHIN):
+            values = [borrowed.box(primal, boxed) for primal in primals]
             returned = watch.run(call_user, f, values, {}, leaves=tensors)
             if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
                 raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")

@@ -35,6 +35,7 @@ from tracegrad.ops.shape.indexing import getitem
 from tracegrad.tape.grad_mode import is_grad_enabled
 from tracegrad.tape.views import memory_shown
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tensors.whole_numbers import with_ints
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import holds_recorded
@@ -283,6 +284,9 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     for x in operands:
         if type(x) in native_tables.ITERATORS and world.is_outside(x):
             world.effect(f"{world.text_of(x)}, an iterator that is used up,")
+    if operation is deque:  # whose length is a number of Python's
+        operands = (*operands[:1], *map(with_ints, operands[1:]))
+        keywords = {name: with_ints(x) for name, x in keywords.items()}
     made = operation(*[followed(world, x) for x in operands], **keywords)
     if world.loops is not None and hasattr(type(made), "__next__"):
         makes_of(world.loops, made, operands)

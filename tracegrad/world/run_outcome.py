@@ -459,9 +459,8 @@ class Outcome(StandIns):
 
     @property
     def met(self) -> set[int]:
-        """The ids of what the run has read of outside, and of what it has read there."""
-        guards = self.guards.values()
-        return {id(x) for guard in guards for x in (guard.holder, guard.value)}
+        """The ids of the objects outside of which the run has read something."""
+        return {id(guard.holder) for guard in self.guards.values()}
 
     def written_to(self) -> list[Any]:
         """What the run has put into objects from outside."""
