@@ -28,6 +28,10 @@ loops
 numbers
     100 calls, each with another whole number, compiling included: a step of Adam with its count,
     and an integration with a number of steps; of this also 30 calls.
+state
+    100 calls of functions that change state, compiling included: a step of Adam that changes
+    dictionaries among its arguments, a record that is replaced by a copy, and a solver that counts
+    the steps that it rejects.
 anew
     Transforms that are made for each call, of 8 numbers; `make_vjp` with its pull.
 """
@@ -243,11 +247,95 @@ def numbers() -> Iterator[tuple[str, float]]:
         yield f"{title}, all calls, ms", 1e3 * (thread_time() - began)
 
 
+STATES = """
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import tracegrad as tg
+
+random = np.random.default_rng(0)
+x, y = random.normal(size=(64, 8)), random.normal(size=64)
+params = {"w": np.zeros(8), "b": np.zeros(1)}
+state = {"t": 0, **{k: {n: np.zeros_like(v) for n, v in params.items()} for k in "mv"}}
+
+
+def loss(p):
+    return np.mean((x @ p["w"] + p["b"] - y) ** 2)
+
+
+def adam(p, s):
+    value, g = tg.value_and_grad(loss)(p)
+    s["t"] += 1
+    for k in p:
+        s["m"][k] = 0.9 * s["m"][k] + 0.1 * g[k]
+        s["v"][k] = 0.999 * s["v"][k] + 0.001 * g[k] ** 2
+        m, v = s["m"][k] / (1 - 0.9 ** s["t"]), s["v"][k] / (1 - 0.999 ** s["t"])
+        p[k] = p[k] - 0.01 * m / (np.sqrt(v) + 1e-8)
+    return value
+
+
+class Averages(NamedTuple):
+    mean: float
+    square: float
+
+
+kept = SimpleNamespace(a=Averages(0.0, 1.0), rejected=0)
+
+
+def average(z):
+    a = kept.a._replace(mean=0.9 * kept.a.mean + 0.1 * np.mean(z))
+    kept.a = a._replace(square=0.9 * a.square + 0.1 * np.mean(z * z))
+    return np.tanh((z - a.mean) / np.sqrt(a.square))
+
+
+def solve(k, end):
+    t, z, h = 0.0, np.ones(2), 0.1
+    while t < end:
+        new = z - h * k * z
+        if np.max(np.abs(new - z)) < 1e-2:
+            t, z, h = t + h, new, h * 1.5
+        else:
+            kept.rejected += 1
+            h = h * 0.5
+    return z[0]
+
+
+CALLS = {
+    "a step of Adam over dictionaries": (tg.compile(adam), lambda i: (params, state)),
+    "a named tuple that is replaced": (tg.compile(average), lambda i: (x[i % 64],)),
+    "a solver that counts": (tg.compile(solve), lambda i: (1.0 + i % 7, 0.6 + 0.1 * (i % 3))),
+}
+"""
+
+
+def states() -> Iterator[tuple[str, float]]:
+    """Milliseconds of the calling thread that 100 calls take, each of which changes state."""
+    import linecache
+    import warnings
+
+    warnings.simplefilter("ignore")
+    linecache.cache["states.py"] = (
+        len(STATES),
+        None,
+        STATES.splitlines(keepends=True),
+        "states.py",
+    )
+    names = {"__name__": "states"}
+    exec(compile(STATES, "states.py", "exec"), names)
+    for title, (f, given) in names["CALLS"].items():
+        began = thread_time()
+        for i in range(100):
+            f(*given(i))
+        yield f"{title}, all calls, ms", 1e3 * (thread_time() - began)
+
+
 KINDS = {
     "first": first_calls,
     "later": later_calls,
     "loops": loops,
     "numbers": numbers,
+    "state": states,
     "anew": anew,
 }
 
