@@ -491,3 +491,102 @@ def test_containers_of_tensors_keep_tensors(requires_grad):
     assert type(p["w"]) is tg.Tensor
     assert p["w"].requires_grad == requires_grad
     assert np.array_equal(p["w"].detach().numpy(), 1.0 + X)
+
+
+# -- what stands in one container and in another ---------------------------------------------------
+
+
+def keeps_another(s, p, x):
+    if "best" not in s:
+        s["best"] = p
+    s["best"]["w"] = s["best"]["w"] * 2.0
+    return p["w"].sum() * x
+
+
+def keeps_its_own(s, p, x):
+    s["last"] = s["log"]
+    s["log"].append(x.sum())
+    return x * len(s["last"])
+
+
+def swaps(s, p, x):
+    s["log"], s["other"] = s["other"], s["log"]
+    s["log"].append(x.sum())
+    return x * 2.0
+
+
+def moves_on(s, p, x):
+    s["previous"] = s["current"]
+    s["current"] = {"w": x * 1.0}
+    s["previous"]["w"] = x * 2.0
+    return x * 3.0
+
+
+def copies_what_it_changes(s, p, x):
+    copy.deepcopy(s), copy.copy(s)
+    s["log"].append(x.sum())
+    return x * 4.0
+
+
+def replaces(s, p, x):
+    s["kept"] = dict(s)
+    s["log"].append(x.sum())
+    return x * 5.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [keeps_another, keeps_its_own, swaps, moves_on, copies_what_it_changes, replaces],
+)
+def test_containers_that_are_stored_stay_these(function):
+    """From the first call on, in which the function has copies of them."""
+    made, states = tg.compile(function), []
+    for f in (made, function):
+        s = {"log": [], "other": [], "current": {"w": X}, "previous": None}
+        p, results = {"w": np.ones(3)}, []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for turn in range(4):
+                s.pop("kept", None)
+                results.append(f(s, p, X * (1.0 + turn)))
+        one = [s.get("best") is p, s.get("last") is s["log"]]
+        states.append((results, s, p, one))
+    assert_same_bits(*[state[:3] for state in states])
+    assert states[0][3] == states[1][3]
+
+
+@dataclass
+class Log:
+    items: list[Any]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_dataclass_that_is_copied_and_changed(copied):
+    def f(log, x):
+        copied(log)
+        log.items.append(x.sum())
+        return x * 2.0
+
+    made, log = tg.compile(f), Log([])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for turn in range(4):
+            made(log, X)
+            assert len(log.items) == turn + 1
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_an_array_that_comes_to_stand_at_two_places(first):
+    def f(s):
+        s["n"] = 1.0
+        s["sub"]["v"] -= 0.1
+        return s["sub"]
+
+    made = tg.compile(f)
+    for turn in range(5):
+        ends = []
+        for call in (made, f):
+            v = np.ones(2)
+            s = {"n": 0.0, "sub": {"v": v, "w": v if turn >= first else np.ones(2)}}
+            ends.append((call(s), s))
+        assert_same_bits(*ends)

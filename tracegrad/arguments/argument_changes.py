@@ -233,6 +233,8 @@ class Borrowed:
         """What the caller's container is to hold for what the function's holds."""
         if id(value) in self._given:
             return self._given[id(value)]
+        if id(value) in self._had:  # the caller's own already
+            return value
         if is_leaf(value):
             return shown(value)
         return map_tree(partial(self._shown, shown), value)

@@ -303,7 +303,7 @@ def run_traced(
             itself = itself if world.lengths is None else world.lengths.returned(itself)
             itself = _with_plain_slices(itself)
             guard_returned(world, itself)
-            returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
+            returned = map_tree(world.as_returned, itself)
             check(returned)
             leaves = [leaf for leaf in arguments.leaves if leaf.traced]
             names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]

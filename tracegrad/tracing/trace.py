@@ -335,6 +335,8 @@ class Trace:
         given = None if self.world is None else self.world.numbers.input_of(self.world, x)
         if given is not None:
             return given
+        if array is not x and self.world is not None and self.world.is_outside(x):
+            return self.capture(x, origin)  # a Tensor, of a number as well: calls see another one
         if is_number(array):
             return self.number(plain_number(array), weak_of(array), origin)
         if isinstance(array, np.generic):

@@ -289,6 +289,11 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         """The object whose attributes a dictionary holds; None for other dictionaries."""
         return self._scopes.get(id(scope))
 
+    def as_returned(self, leaf: Any) -> Any:
+        """A leaf of what the function returns; an array that it has written to as it is now."""
+        known = self._stand_ins.get(id(leaf))
+        return self.numbers.lifted(self, leaf) if known is None else known
+
     def has_changed(self, x: Any) -> bool:
         """Whether the run has changed a container from outside."""
         return id(x) in self._changed
