@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,11 +31,8 @@ def interpreted() -> Iterator[list[str]]:
         found.append("a run")
         before(self, tapes)
 
-    untraced_world.Answers.__init__ = made  # type: ignore[method-assign]
-    try:
+    with mock.patch.object(untraced_world.Answers, "__init__", made):
         yield found
-    finally:
-        untraced_world.Answers.__init__ = before  # type: ignore[method-assign]
 
 
 def given_up(f: Callable[..., Any], **options: Any) -> Any:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -334,8 +335,8 @@ def changed_containers(
         match effect.operands[:1]:
             case [Outside(guard)]:
                 yield guard.kind, guard.now
-            case [Constant(value)]:
-                yield type(value), lambda value=value: value  # type: ignore[misc]
+            case [Constant(value) as form]:
+                yield type(value), partial(getattr, form, "value")
 
 
 class Placed:
