@@ -2760,3 +2760,22 @@ def powers_that_begin_with_zero(np):
         return s * s
 
     return loss
+
+
+@program(lambda draw, n=14: (draw(n),), dict(n=17), dict(n=4))
+def pulses_that_are_counted(np):
+    """A flag that is looked at in both arms of a look, each of which writes it."""
+
+    def loss(x):
+        on, count, total = False, 0, 0.0
+        for v in x:
+            if v > 0.3:
+                if not on:
+                    on, count = True, count + 1
+                    total = total + v
+            elif v < -0.3 and on:
+                on = False
+                total = total * (1.0 - v)
+        return total * total + count * x[0]
+
+    return loss

@@ -110,8 +110,113 @@ def returned(x):
     return s, on
 
 
+def pulses(x):
+    """The flag is looked at in both arms of a look, and written in these."""
+    on, n = False, 0.0
+    for v in x:
+        if v > 0:
+            if not on:
+                on, n = True, n + v
+        elif on:
+            on = False
+    return n
+
+
+def hysteresis(x):
+    on, n, s = False, 0, 0.0
+    for v in x:
+        if v > 0.5 and not on:
+            on = True
+        elif v < -0.5 and on:
+            on = False
+            n += 1
+        s = s + v * v * n
+    return s
+
+
+def segments_by_continue(x):
+    inside, start, total = x[0] > 0, 0.0, 0.0
+    for v in x:
+        if v > 0:
+            if inside:
+                continue
+            inside, start = True, v
+            continue
+        if inside:
+            inside = False
+            total = total + (start - v) ** 2
+    return total
+
+
+def one_or_zero(x):
+    on, n = 0, 0.0
+    i = 0
+    while i < len(x):
+        v = x[i]
+        i += 1
+        if v > 0.2:
+            if not on:
+                on, n = 1, n + v
+        else:
+            if not on:
+                n = n * 0.9
+            on = 0
+    return n
+
+
+def two_flags(x):
+    up, hot, s = True, False, 0.5
+    for v in x:
+        if v > 0:
+            if up:
+                if v > 1:
+                    hot = not hot
+            elif hot:
+                up, s = True, s + v
+        else:
+            if hot:
+                up, hot = False, False
+            elif up:
+                s = s * 0.9
+    return s
+
+
+def in_inner_turns(x):
+    """The same look stands in several turns of an inner loop, that is unrolled."""
+    on, s = False, 0.5
+    for v in x:
+        for j in range(2):
+            v = v * (j - 0.4)
+            if v > 0.3:
+                if not on:
+                    on, s = True, s + v
+            elif v < -0.1 and on:
+                on = False
+                s = s * 0.9
+    return s
+
+
+def in_a_helper(x):
+    def step(v, on, s):
+        if v > 0:
+            if not on:
+                return True, s + v
+        elif on:
+            return False, s * 0.9
+        return on, s
+
+    on, s = False, 0.5
+    for v in x:
+        on, s = step(v, on, s)
+        if v > 0.7:
+            on, s = step(-v, on, s)
+    return s
+
+
 CLOSED = [switched, integrate_and_fire, one_position, refractory]
-PROGRAMS = [*CLOSED, computed_with, asked_who_it_is, given_on]
+LOOKED_AT_TWICE = [pulses, hysteresis, segments_by_continue, one_or_zero, two_flags]
+LOOKED_AT_TWICE += [in_inner_turns, in_a_helper]
+PROGRAMS = [*CLOSED, computed_with, asked_who_it_is, given_on, *LOOKED_AT_TWICE]
 
 
 def calls():

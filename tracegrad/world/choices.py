@@ -208,7 +208,7 @@ class Choices:
         self.base, self.back_to = level, None
 
         def leaves(look: Check, outcome: bool, way: tuple[Step, ...]) -> bool:
-            seat = self.world.loops.seats.get(look.operand)
+            seat = self.world.loops.seats.of(look)
             if seat is None or way in self.exits:
                 return True
             place = seat.places[-1]

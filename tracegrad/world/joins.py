@@ -176,7 +176,8 @@ class Joins:
         self.given: set[Value] = set()  # parameters that are what the function was given
         self.wrote: list[Tensor] = []  # the arrays that were written to, in order
         self.first: dict[Joint, Watched] = {}  # as it was when arms were first known to meet
-        self.around: dict[Value, set[Value]] = {}  # the looks in whose arms each look stands
+        self.around: dict[int, tuple[Origin, set[int]]] = {}
+        """The looks in whose arms each look stands, known as `Seats` knows them."""
         world.machine.ops = Arrivals(self)
 
     def decides(self, x: Any) -> None:
@@ -229,7 +230,8 @@ class Joins:
     def looks(self, check: Check) -> None:
         """A look was recorded."""
         looking, self.looking = self.looking, None
-        self.around.setdefault(check.operand, {w.look.operand for w in self.watched})
+        around = {id(watched.look.origin) for watched in self.watched}
+        self.around[id(check.origin)] = check.origin, around
         if check.look != "bool":
             self._look_at_number(check.operand)
             return
@@ -291,9 +293,9 @@ class Joins:
         """
         turn, begun = self._turn, len(self.trace.builder.nodes)
         self.watched = [watched for watched in self.watched if watched.turn is None]
-        around = set() if at is None else self.around.get(at.operand, set())
+        _, around = self.around.get(id(at.origin), (None, set())) if at else (None, set())
         for joint, (look, limb) in meeting.items():
-            if look.operand not in around:
+            if id(look.origin) not in around:
                 continue
             first = self.first[joint]
             frame = frames[_depth(first.frame) - depth]

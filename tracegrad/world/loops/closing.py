@@ -31,7 +31,7 @@ from tracegrad.world.loops.first_turns import made_in
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
-from tracegrad.world.loops.resumption import Keeper, Seat
+from tracegrad.world.loops.resumption import Keeper, Seats
 from tracegrad.world.loops.state_items import (
     called,
     is_flag,
@@ -69,9 +69,9 @@ class Closing(WhileTests):
 
     lengths: Any
     written: list[tuple[ref[Tensor], Value | None]]  # Tensors, and what they were before it
-    seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
+    seats: Seats
     closed: list[Head]
-    begun: dict[Value, Begun]  # what variables held at the test of a ``while`` before its turns
+    begun: dict[tuple[Value, int], Begun]  # variables at the test of a ``while`` before its turns
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     reasons: Reasons
@@ -712,13 +712,15 @@ class Closing(WhileTests):
         """Why the frames cannot be put back to some look in a turn; nothing where they can."""
         if head.seat is None:
             return "what its frame holds is not known"
+        told = set()  # what was looked at: another look has the same outcome
         for node in nodes:
             if isinstance(node, Check):
-                seat = self.seats.get(node.operand)
+                seat = self.seats.of(node)
                 if node.look != "bool":
                     return f"{at_line(node.origin)}: Python reads a value as a number"
-                if seat is None or not seat.inside(head.frame):
+                if node.operand not in told and not (seat and seat.inside(head.frame)):
                     return f"{at_line(node.origin)}: a branch to which no turn can go back"
+                told.add(node.operand)
             elif isinstance(node, Entry):
                 inner = self.walk.heads[node.cycle]
                 if not inner.seat.inside(head.frame):

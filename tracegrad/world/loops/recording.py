@@ -59,7 +59,7 @@ from tracegrad.world.loops.loop_heads import (
 from tracegrad.world.loops.loop_runner import Level, Walk, left_of, outside_of_traces, untraced
 from tracegrad.world.loops.loops_without_turns import Begun, state_of
 from tracegrad.world.loops.remade_objects import MOVING
-from tracegrad.world.loops.resumption import Keeper, Return, Seat, at_jump
+from tracegrad.world.loops.resumption import Keeper, Return, Seat, Seats, at_jump
 from tracegrad.world.loops.state_items import How, held
 from tracegrad.world.loops.unrolling import Unrolling
 from tracegrad.world.loops.unrolling_reasons import REASONS, statement
@@ -85,7 +85,7 @@ class Loops(Unrolling):
         self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
         self.barred = ""  # what was done last that is in `changes`
         self.changes = 0  # how often something was changed that a turn is not told of
-        self.written, self.seats, self.places, self.closed, self.unrolled = [], {}, {}, [], {}
+        self.written, self.seats, self.places, self.closed, self.unrolled = [], Seats(), {}, [], {}
         self.changed, self.noted, self.grown = [], {}, {}
         self.begun = {}
         self.walk = Walk(trace)
@@ -455,8 +455,8 @@ class Loops(Unrolling):
             return
         jump = at_jump(frame)
         if jump is not None and jump + 1 in whiles(frame.code):
-            self.begun[x._traced[1]] = Begun(frame, jump, state_of(frame, jump))
-        if jump is None or not self.heads or x._traced[1] in self.seats:
+            self.begun[x._traced[1], jump + 1] = Begun(frame, jump, state_of(frame, jump))
+        if jump is None or not self.heads:
             return
         frames = self._frames(frame)
         if frames:
@@ -479,7 +479,7 @@ class Loops(Unrolling):
         """A look was recorded."""
         looking, self.looking = self.looking, None
         if looking is not None and check.look == "bool" and looking[1] is check.operand:
-            self.seats.setdefault(check.operand, looking[0])
+            self.seats.add(check, looking[0])
 
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to."""
@@ -578,7 +578,7 @@ class Loops(Unrolling):
         assert cycle is not None
 
         def goes_through(way: Way) -> bool:
-            seats = [self.seats.get(n.operand) for n in way.nodes if isinstance(n, Check)]
+            seats = [self.seats.of(n) for n in way.nodes if isinstance(n, Check)]
             places = [seat.places[-1] for seat in seats if seat is not None]
             return any(p.frame.code is head.frame.code and p.index in turn for p in places)
 
@@ -668,7 +668,7 @@ class Loops(Unrolling):
             return self._return(found.head.seat, found)
         assert found.look is not None
         self.stood = found
-        return self._return(self.seats[found.look.operand], at=found.look)
+        return self._return(self.seats[found.look], at=found.look)
 
     def _return(self, seat: Seat, left: Level | None = None, at: Check | None = None) -> int:
         """Puts the frames back to where they stood, with the values of now; where to go on.

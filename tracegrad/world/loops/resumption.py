@@ -21,7 +21,7 @@ from weakref import ref
 
 import numpy as np
 
-from codegen.ir import Value
+from codegen.ir import Check, Origin, Value
 from tracegrad.machine.frames import Frame
 from tracegrad.machine.liveness import live
 from tracegrad.machine.own_generators import Endless
@@ -127,6 +127,36 @@ class Seat:
         frames = [place.frame for place in self.places]
         at = next((i for i, other in enumerate(frames) if other is frame), len(frames))
         return self.places[at:]
+
+
+class Seats:
+    """Where frames stood at the looks of a run.
+
+    A value may be looked at in several arms. So each look is known by its origin, which no other
+    look has, and which stays the same object in all paths that go through it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Origin, Seat | None]] = {}
+        self.clear = self._known.clear
+
+    def of(self, look: Check) -> Seat | None:
+        """Where the frames stood at a look; None where they cannot be put back."""
+        return self._known.get(id(look.origin), (None, None))[1]
+
+    def __getitem__(self, look: Check) -> Seat:
+        seat = self.of(look)
+        assert seat is not None
+        return seat
+
+    def add(self, look: Check, seat: Seat) -> None:
+        """Where they stand at a look; looks of one origin have no seat."""
+        other = id(look.origin) in self._known
+        self._known[id(look.origin)] = look.origin, None if other else seat
+
+    def put(self, look: Check, seat: Seat) -> None:
+        """Where they stand at a look that takes the place of another."""
+        self._known[id(look.origin)] = look.origin, seat
 
 
 def at_jump(frame: Frame) -> int | None:

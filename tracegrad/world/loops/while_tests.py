@@ -17,7 +17,7 @@ from tracegrad.tracing.path_tree import Cycle, Entry, Meet
 from tracegrad.world.loops.first_turns import FirstTurns
 from tracegrad.world.loops.loop_heads import Head
 from tracegrad.world.loops.loops_without_turns import Before, Begun, state_of
-from tracegrad.world.loops.resumption import Seat
+from tracegrad.world.loops.resumption import Seats
 from tracegrad.world.loops.turn_equality import Same, renamed
 from tracegrad.world.loops.widened_states import Learned
 
@@ -28,8 +28,8 @@ TESTED_LAST: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 class WhileTests(FirstTurns):
     """What a run knows of the tests of loops."""
 
-    begun: dict[Value, Begun]
-    seats: dict[Value, Seat]
+    begun: dict[tuple[Value, int], Begun]
+    seats: Seats
 
     def _with_test_first(
         self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
@@ -73,7 +73,7 @@ class WhileTests(FirstTurns):
 
         That may be a variable which turns set before they read it: it is no parameter.
         """
-        begun = self.begun.get(first.operand)
+        begun = self.begun.get((first.operand, head.target))
         if begun is None or begun.frame is not head.frame or self._writes_elsewhere(head):
             return False
         head.untested = begun
@@ -116,8 +116,7 @@ class WhileTests(FirstTurns):
         for node in turned:
             for result in node.results:
                 self.trace.builder.producer[result] = node
-        seat = self.seats[test[-1].operand]
-        self.seats[turned[-1].operand] = replace(seat, renamed=new)
+        self.seats.put(turned[-1], replace(self.seats[test[-1]], renamed=new))
         return (*turned, *rest)
 
     def _without_test(
