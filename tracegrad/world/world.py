@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from math import isfinite
 from os.path import basename
 from types import (
@@ -663,10 +664,13 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         return {id(guard.value): guard for guard in shared if id(guard.value) not in but}
 
     def called(self, holder: Any) -> str | None:
-        """The name by which the function's code knows an array that stands in one place."""
+        """The name by which the function's code knows an array from outside."""
         source = self.source_of(holder)
-        words = re.findall(r"\w+", source.text) if source is not None else []
-        return words[-1] if words and is_name(words[-1]) else None
+        text = source.text if source is not None else self._sources.get(id(holder), (None, ""))[1]
+        words = re.findall(r"\w+", text)
+        numbers = [*takewhile(str.isdecimal, reversed(words))]  # ``layers[0][1]``: layers_0_1
+        named = words[: len(words) - len(numbers)]
+        return "_".join([named[-1], *reversed(numbers)]) if named and is_name(named[-1]) else None
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
