@@ -56,7 +56,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     axeless = axeless_leaves(source.frame)
 
     def in_wide_types(*inputs: Any, **captures: Any) -> Any:
-        if jax.config.jax_enable_x64:  # to turn the switch takes a fifth of a call
+        if wide_types.value:  # to turn the switch takes a fifth of a call
             return function(*inputs, **captures)
         with wide_types(True):
             return function(*inputs, **captures)
@@ -94,7 +94,7 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
         result = _where_sound(result, *outcomes) if looks else result
         return _summed(source, result, given, captures)
 
-    run.names = {"direct": function, "config": jax.config, "wide_types": wide_types}  # type: ignore[attr-defined]
+    run.names = {"direct": function, "wide_types": wide_types}  # type: ignore[attr-defined]
     run.constant = constant  # type: ignore[attr-defined]
     run.traced = traced  # type: ignore[attr-defined]
     run.checked = checked  # type: ignore[attr-defined]

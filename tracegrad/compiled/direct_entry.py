@@ -21,7 +21,7 @@ from typing import Any
 
 from codegen.load import load
 from tracegrad.autograd.rule_outcomes import Interrupted
-from tracegrad.compiled.guarded_entry import entry_body, entry_names, objects_text
+from tracegrad.compiled.guarded_entry import entry_body, entry_names, learned_names, objects_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.runtime.thread_state import DIRECT
@@ -180,12 +180,12 @@ def _text(
     own = {"version": version, "DIRECT": DIRECT, "NOT_GIVEN": NOT_GIVEN}
     names.update(own, settings=None, RAISED=RAISED_BY_NUMPY, INTERRUPTED=Interrupted)
     names.update(otherwise=None, general=None, raised=None)
-    head, passed = _head(parameters), _passed(parameters)
+    head, passed, learned = _head(parameters), _passed(parameters), learned_names(names)
     conditions = ["DIRECT.now is not settings"]
     conditions += [f"{name} is not NOT_GIVEN" for name in left_out]
     lines = [
         f"    def call({head}):",
-        *(["        nonlocal known"] if "known" in names else []),
+        *([f"        nonlocal {', '.join(learned)}"] if learned else []),
         "        if rest or names:",
         f"            return general({passed('*rest', '**names')})",
         f"        if {' or '.join(conditions)}:",

@@ -62,15 +62,16 @@ def entry_source(
     names = entry_names(version, run)
     parameters = [f"a{i}" for i in range(len(version.arguments.parameters))]
     lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
-    if version.target == "jax":
-        lines.append("    global known")
     if given:
         lines += _tried([f"        {', '.join(parameters[:given])}{',' * (given == 1)} = args"])
     else:
         lines += _unless(["not args"])
     for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
-    lines += entry_body(version, parameters, given, names, run, guards)
+    body = entry_body(version, parameters, given, names, run, guards)
+    if learned := learned_names(names):
+        lines.insert(1, f"    global {', '.join(learned)}")
+    lines += body
     return "\n".join(lines) + "\n", names
 
 
@@ -166,7 +167,8 @@ def entry_body(
         held = zip(captures, version.captured, strict=True)
         known += [name for name, c in held if c.source and not is_number_read(c.holder)]
         run_of_jax: Any = version.program.run
-        names.update(array=run_of_jax.accepts[1], known=None, is_weak=_is_weak, **run_of_jax.names)
+        names.update(array=run_of_jax.accepts[1], is_weak=_is_weak, **run_of_jax.names)
+        names.update({f"known{i}": None for i in range(len(known))})
         narrow = version.program.source.narrow
         direct = _answered(call.replace("{}", "direct", 1), counted)
         lines += [*_unless(of_numbers), *_at_once(known, direct, narrow)]
@@ -178,7 +180,7 @@ def entry_body(
     if known:
         lines += [
             "    if kinds is not None and not any(map(is_weak, kinds)):",
-            "        known = kinds",
+            f"        {', '.join(learned_names(names))}, = kinds",
         ]
     answered = _answered(call.replace("{}", "program", 1), counted)
     if version.checked:
@@ -286,6 +288,11 @@ def _known_before(
     return [text for _, text in arrays]
 
 
+def learned_names(names: Iterable[str]) -> list[str]:
+    """The names for the types of the arrays of the last call, which an entry sets."""
+    return [name for name in names if re.fullmatch(r"known\d+", name)]
+
+
 def _at_once(arrays: Sequence[str], answered: Sequence[str], narrow: bool) -> list[str]:
     """Calls the program where all arrays are of JAX, and of the types of the last call.
 
@@ -293,16 +300,16 @@ def _at_once(arrays: Sequence[str], answered: Sequence[str], narrow: bool) -> li
     switch for 64-bit types takes a tenth of a call.
     """
     switched = [
-        "            if not config.jax_enable_x64:",
+        "            if not wide_types.value:",
         "                with wide_types(True):",
         *_indented(answered, 20),
     ]
     return [
         f"    if {_all_are([f'type({text})' for text in arrays], 'array')}:",
-        f"        kinds = ({', '.join([f'{text}.aval' for text in arrays])},)",
-        "        if kinds == known:",
+        f"        if {' and '.join([f'{x}.aval is known{i}' for i, x in enumerate(arrays)])}:",
         *([] if narrow else switched),
         *_indented(answered, 12),
+        f"        kinds = ({', '.join([f'{text}.aval' for text in arrays])},)",
         "    else:",
         "        kinds = None",
     ]
