@@ -10,7 +10,6 @@ from codegen.ir import Graph
 from codegen.passes.client import NO_CLIENT, Client, Pass
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
-from codegen.passes.fold import fold
 from codegen.passes.hoist_comparisons import hoist_comparisons
 from codegen.passes.lifetime import lifetime
 from codegen.passes.loop_buffers import loop_buffers
@@ -24,8 +23,7 @@ from codegen.verify import verify
 
 ALGEBRA: tuple[Pass, ...] = (
     Pass(dce, "first, so that nothing is simplified that nobody reads"),
-    Pass(fold, "numbers meet numbers: the rules of simplify then see literals"),
-    Pass(simplify, "identities, involutions and the client's own rules"),
+    Pass(simplify, "numbers that meet, identities, involutions and the client's own rules"),
     Pass(
         loop_parameters,
         "after simplify, which may find that a turn changes nothing; cse then sees more",

@@ -1,19 +1,9 @@
-"""Does arithmetic on numbers: constant folding.
+"""The rules of `simplify` that do arithmetic on numbers: constant folding.
 
 Only arithmetic that Python does to the same bits as the target is folded: infix operators on
 float64 and weak numbers. (The number behind a float32 is not yet rounded to float32, and int64
 divides through float64.) Numbers that are parameters (they have a slot) stay. Comparisons of such
 numbers, and of integers, are folded as well; a look at one that sees what the trace saw goes.
-
-Before::                                   After::
-
-    graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
-      %a = constant(2.0)                         %a = constant(2.0)
-      %b = constant(3.0)                         %b = constant(3.0)
-      %c = mul(%a, %b)                           %c = constant(6.0)
-      %d = mul(%x, %c)                           %d = mul(%x, %c)
-      return %d                                  return %d
-    }                                          }
 """
 
 from __future__ import annotations
@@ -22,9 +12,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codegen.ir import Call, Graph, Number, Trait, Value
-from codegen.passes.client import NO_CLIENT, Client
-from codegen.rewrite import Rewriter, offered, rewrite
+from codegen.ir import Call, Number, Trait, Value
+from codegen.rewrite import Rewriter, offered
 from codegen.spelling import Spelling
 from codegen.types import ArrayType
 
@@ -42,11 +31,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-
-
-def fold(graph: Graph, client: Client = NO_CLIENT) -> Graph:
-    """Computes what depends on numbers alone."""
-    return rewrite(graph, FOLD_RULES)
 
 
 @offered(lambda op: Trait.EXTENT in op.traits)
@@ -92,7 +76,13 @@ def _spelling(call: Call) -> Spelling | None:
 
 
 def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:
-    number = exact(call, [r.number(operand) for operand in call.operands])
+    numbers: list[Number] = []
+    for operand in call.operands:
+        number = r.number(operand)
+        if number is None:
+            return None
+        numbers.append(number)
+    number = exact(call, numbers)
     return None if number is None else r.make_number(number, call.results[0].type)
 
 

@@ -27,7 +27,6 @@ from codegen import (
 from codegen.keys import graph_key
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
-from codegen.passes.fold import fold
 from codegen.passes.hoist_comparisons import hoist_comparisons
 from codegen.passes.lifetime import lifetime
 from codegen.passes.own_outputs import own_outputs
@@ -64,7 +63,7 @@ def test_the_example_in_the_documentation_is_what_the_pass_does(name):
 
 def test_the_pipeline_says_why_each_pass_stands_where_it_does():
     names = [step.run.__name__ for step in PIPELINE]
-    order = [names.index(name) for name in ("fold", "simplify", "cse", "own_outputs", "lifetime")]
+    order = [names.index(name) for name in ("simplify", "cse", "own_outputs", "lifetime")]
     assert order == sorted(order)
     assert names[-1] == "lifetime" and "dce" in names[names.index("own_outputs") :]
     for step in PIPELINE:
@@ -135,7 +134,7 @@ def test_dce_gives_back_a_graph_without_dead_nodes():
     assert dce(graph) is graph
 
 
-# -- fold ---------------------------------------------------------------------------------------
+# -- simplify: numbers ---------------------------------------------------------------------------
 
 
 def test_fold_computes_chains_of_numbers():
@@ -147,7 +146,7 @@ def test_fold_computes_chains_of_numbers():
         %e = mul(%x, %d)
         return %e
     """
-    folded = after(fold, body(before)).splitlines()
+    folded = after(simplify, body(before)).splitlines()
     assert folded[3:-1] == [
         f"  %c = constant({2.0 / 3!r})",
         f"  %d = constant({2.0 / 3 - 2.0!r})",
@@ -182,7 +181,7 @@ def test_fold_computes_chains_of_numbers():
     ],
 )
 def test_fold_leaves_alone_what_python_computes_otherwise(lines):
-    leaves_alone(fold, lines)
+    leaves_alone(simplify, lines)
 
 
 def test_fold_leaves_no_look_at_a_number_that_is_what_the_trace_saw():
@@ -195,7 +194,7 @@ def test_fold_leaves_no_look_at_a_number_that_is_what_the_trace_saw():
         %d = mul(%x, %x)
         return %d
     """
-    folded = after(fold, body(before)).splitlines()
+    folded = after(simplify, body(before)).splitlines()
     assert folded[-4:-1] == ["  check %c bool True", "  %d = mul(%x, %x)", "  return %d"]
     assert sum("check" in line for line in folded) == 1
 
@@ -203,7 +202,7 @@ def test_fold_leaves_no_look_at_a_number_that_is_what_the_trace_saw():
 def test_fold_makes_a_fixed_number_of_elements_a_literal():
     before = "%n = extent(size=12, dtype='float32')\n%m = extent(size=12, dtype='int64')\nreturn %n"
     expected = "%n = constant(12.0, 'float32')\n%m = constant(12, 'int64')\nreturn %n"
-    expect(fold, body(before), body(expected))
+    expect(simplify, body(before), body(expected))
 
 
 # -- simplify: neutral elements -----------------------------------------------------------------
