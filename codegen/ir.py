@@ -254,8 +254,13 @@ class Block:
     origin: Origin = NOWHERE
 
     def with_nodes(self, nodes: tuple[Node, ...], outputs: tuple[Value, ...] | None = None) -> Self:
-        """The block with other nodes, and other outputs where some are given."""
+        """The block with other nodes, and other outputs where some are given.
+
+        It is the block itself where they are the same: what is known of a graph stays known.
+        """
         outputs = self.outputs if outputs is None else outputs
+        if nodes == self.nodes and outputs == self.outputs:
+            return self
         return type(self)(nodes, outputs, self.returns, self.names, self.origin)
 
 
@@ -395,7 +400,9 @@ class Again:
 
 Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Join | Again"
 _WITH_BLOCKS = (Branch, Loop, Join)
+LEADING = (*_WITH_BLOCKS, Again)
 AnyNode = TypeVar("AnyNode", bound="Node")
+Structure = TypeVar("Structure", bound="Branch | Loop | Join")
 
 
 def inner_blocks(node: Node) -> tuple[Block, ...]:
@@ -405,7 +412,10 @@ def inner_blocks(node: Node) -> tuple[Block, ...]:
 
 def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
     """The node reading other values; its blocks are as they were."""
-    if all(now(operand) is operand for operand in node.operands):
+    for operand in node.operands:
+        if now(operand) is not operand:
+            break
+    else:
         return node
     changed: Any = node
     match node:
@@ -419,6 +429,21 @@ def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
             if counter:
                 counter = replace(counter, start=now(counter.start), stop=now(counter.stop))
             changed = replace(node, arguments=tuple(map(now, node.arguments)), counter=counter)
+    return changed  # type: ignore[no-any-return]
+
+
+def with_blocks(node: Structure, blocks: tuple[Block, ...]) -> Structure:
+    """The node going on in other blocks; itself where these are the same."""
+    if blocks == node.blocks:
+        return node
+    changed: Any
+    match node:
+        case Branch(operand, look, outcomes, _, origin):
+            changed = Branch(operand, look, outcomes, blocks, origin)
+        case Loop(label, parameters, arguments, _, counter, origin):
+            changed = Loop(label, parameters, arguments, blocks, counter, origin)
+        case Join(label, parameters, _, origin):
+            changed = Join(label, parameters, blocks, origin)
     return changed  # type: ignore[no-any-return]
 
 
@@ -438,7 +463,7 @@ def ends(block: Block) -> Iterator[Block]:
     while waiting:
         block = waiting.pop()
         last = block.nodes[-1] if block.nodes else None
-        if isinstance(last, Branch | Loop | Join):
+        if isinstance(last, _WITH_BLOCKS):
             waiting += reversed(last.blocks)
         elif not isinstance(last, Again):
             yield block
@@ -464,8 +489,9 @@ def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
                 if operand in new:
                     node = replace(node, operand=new[operand])
             case Branch(operand, look, outcomes, blocks, origin):
-                inner = tuple([renamed(b, new) for b in blocks])
-                node = Branch(new.get(operand, operand), look, outcomes, inner, origin)
+                node = with_blocks(node, tuple([renamed(b, new) for b in blocks]))
+                if operand in new:
+                    node = Branch(new[operand], look, outcomes, node.blocks, origin)
             case Loop(_, parameters, arguments, blocks, counter):
                 inner = tuple([renamed(b, new) for b in blocks])
                 if counter is not None:
@@ -479,10 +505,12 @@ def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
                     counter=counter,
                 )
             case Join(label, parameters, blocks, origin):
-                inner = tuple([renamed(b, new) for b in blocks])
-                node = Join(label, of(parameters), inner, origin)
+                node = with_blocks(node, tuple([renamed(b, new) for b in blocks]))
+                if not stays(parameters):
+                    node = Join(label, of(parameters), node.blocks, origin)
             case Again(label, arguments, origin):
-                node = Again(label, of(arguments), origin)
+                if not stays(arguments):
+                    node = Again(label, of(arguments), origin)
         nodes.append(node)
     return block.with_nodes(tuple(nodes), of(block.outputs))
 
@@ -558,7 +586,10 @@ class Graph:
 
     def with_block(self, block: Block) -> Graph:
         """The graph with other nodes and outputs; what it returns is called as before."""
-        return self.replace(nodes=block.nodes, outputs=block.outputs)
+        if block.nodes == self.nodes and block.outputs == self.outputs:
+            return self
+        more = self.frame, self.sizes, self.about, self.fast_math, self.spent, self.room
+        return Graph(self.name, self.inputs, block.nodes, block.outputs, *more)
 
     @cached_property
     def whole_numbers(self) -> Mapping[Value, str]:
@@ -569,6 +600,11 @@ class Graph:
     def all_nodes(self) -> tuple[Node, ...]:
         """Those of its block and of the blocks in it, as `walk` has them."""
         return tuple(walk(self.nodes))
+
+    @cached_property
+    def leading(self) -> tuple[Node, ...]:
+        """Those of all nodes that lead from block to block."""
+        return tuple([node for node in self.all_nodes if isinstance(node, LEADING)])
 
     @cached_property
     def producer(self) -> Mapping[Value, Node]:
@@ -624,8 +660,7 @@ class Graph:
     @cached_property
     def heads(self) -> Mapping[object, Loop | Join]:
         """The loop or join of each label."""
-        nodes = [node for node in self.all_nodes if isinstance(node, Loop | Join)]
-        return {node.label: node for node in nodes}
+        return {node.label: node for node in self.leading if isinstance(node, Loop | Join)}
 
     @cached_property
     def given(self) -> Mapping[Value, Sequence[Value]]:
@@ -634,25 +669,11 @@ class Graph:
         That of a join has one for each path that goes on behind it.
         """
         table: dict[Value, list[Value]] = {}
-        for node in self.all_nodes:
+        for node in self.leading:
             if isinstance(node, Loop | Again):
                 parameters = self.heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     table.setdefault(parameter, []).append(argument)
-        return table
-
-    def last_reads(self, block: Block, kept: Iterable[Value] = ()) -> Mapping[Value, int]:
-        """The index of the last node of a block that reads the memory of each owner.
-
-        Outputs are read last, and so is what a foreign function was given or has returned (`kept`
-        where that was before the block). A branch or loop reads what its blocks read.
-        """
-        table: dict[Value, int] = {}
-        for index, node in enumerate(block.nodes):
-            table.update((self.owner[value], index) for value in self.reads(node))
-        last = len(block.nodes)
-        table.update((self.owner[value], last) for value in (*kept, *kept_by(block.nodes)))
-        table.update((self.owner[output], last) for output in block.outputs)
         return table
 
     def reads(self, node: Node) -> Iterator[Value]:

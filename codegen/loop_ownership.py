@@ -9,22 +9,23 @@ not to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from typing import NamedTuple
+from collections.abc import Mapping, Set
+from typing import NamedTuple, TypeAlias
 
 from codegen.facts import once_for_each_graph
 from codegen.ir import (
     Again,
     Block,
+    Branch,
     Call,
     Graph,
     Join,
     Loop,
     Trait,
     Value,
-    inner_blocks,
     kept_by,
 )
+from codegen.memory_reads import memory_reads
 from codegen.types import LIST
 
 Turns = frozenset[object]
@@ -37,8 +38,11 @@ class _Edge(NamedTuple):
     node: Loop | Again
     target: Loop | Join
     turns: Turns
-    heads: tuple[Loop | Join, ...]  # the loops and joins whose parameters can be read there
+    heads: Heads  # the loops and joins whose parameters can be read there
     later: tuple[Block, ...]  # what is behind the joins that it stands in the body of, and leads to
+
+
+Heads: TypeAlias = "tuple[Loop | Join, ...]"
 
 
 @once_for_each_graph
@@ -49,21 +53,47 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
     def note(block: Block, turns: Turns) -> None:
         for node in block.nodes:
             own = turns | {node.label} if isinstance(node, Loop) else turns
-            table.update((result, own) for result in node.results)
-            for inner in inner_blocks(node):
-                note(inner, own if isinstance(node, Loop) and inner is node.turn else turns)
+            table.update(dict.fromkeys(node.results, own))
+        last = block.nodes[-1] if block.nodes else None
+        if isinstance(last, Branch | Loop | Join):
+            for inner in last.blocks:
+                note(inner, own if isinstance(last, Loop) and inner is last.turn else turns)
 
     note(graph.block, frozenset())
     return table
 
 
 @once_for_each_graph
+def heads_before(graph: Graph) -> Mapping[Value, int]:
+    """How many loops and joins there are whose parameters can be read where a value is made.
+
+    None of these parameters shows it.
+    """
+    table: dict[Value, int] = dict.fromkeys(graph.inputs, 0)
+
+    def note(block: Block, heads: int) -> None:
+        for node in block.nodes:
+            table.update(dict.fromkeys(node.results, heads))
+        last = block.nodes[-1] if block.nodes else None
+        if isinstance(last, Loop | Join):
+            table.update(dict.fromkeys(last.results, heads + 1))
+        if isinstance(last, Branch | Loop | Join):
+            for inner in last.blocks:
+                is_body = isinstance(last, Join) and inner is last.body
+                note(inner, heads if is_body or isinstance(last, Branch) else heads + 1)
+
+    note(graph.block, 0)
+    return table
+
+
+@once_for_each_graph
 def own_parameters(graph: Graph) -> frozenset[Value]:
     """The parameters that are arrays of their own: of loops in every turn and after the last."""
-    edges = list(_edges(graph, graph.block, frozenset(), (), {}))
-    own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
+    own = {p for p in graph.given if p.type.shape}
     if not own:
         return frozenset()
+    edges: list[_Edge] = []
+    _find_edges(graph, graph.block, frozenset(), (), {}, edges)
     kept = _kept(graph)
     own -= kept
     for edge in edges:
@@ -141,31 +171,32 @@ def _kept(graph: Graph) -> set[Value]:
     return kept
 
 
-def _edges(
+def _find_edges(
     graph: Graph,
     block: Block,
     turns: Turns,
-    heads: tuple[Loop | Join, ...],
+    heads: Heads,
     later: Mapping[object, Block],
-) -> Iterator[_Edge]:
+    found: list[_Edge],
+) -> None:
     turns &= graph.leads[block]
     later = {label: after for label, after in later.items() if label in graph.leads[block]}
-    for node in block.nodes:
-        if isinstance(node, Loop):
-            yield _Edge(node, node, turns, heads, tuple(later.values()))
-            for inner in node.blocks:
-                own = turns | {node.label} if inner is node.turn else turns
-                yield from _edges(graph, inner, own, (*heads, node), later)
-        elif isinstance(node, Join):
-            behind = {**later, node.label: node.after}
-            yield from _edges(graph, node.body, turns, heads, behind)
-            yield from _edges(graph, node.after, turns, (*heads, node), later)
-        elif isinstance(node, Again):
-            target = graph.heads[node.label]
-            yield _Edge(node, target, turns, heads, tuple(later.values()))
-        else:
-            for inner in inner_blocks(node):
-                yield from _edges(graph, inner, turns, heads, later)
+    match block.nodes[-1] if block.nodes else None:
+        case Branch() as branch:
+            for inner in branch.blocks:
+                _find_edges(graph, inner, turns, heads, later, found)
+        case Loop() as loop:
+            found.append(_Edge(loop, loop, turns, heads, tuple(later.values())))
+            for inner in loop.blocks:
+                own = turns | {loop.label} if inner is loop.turn else turns
+                _find_edges(graph, inner, own, (*heads, loop), later, found)
+        case Join() as join:
+            behind = {**later, join.label: join.after}
+            _find_edges(graph, join.body, turns, heads, behind, found)
+            _find_edges(graph, join.after, turns, (*heads, join), later, found)
+        case Again() as again:
+            target = graph.heads[again.label]
+            found.append(_Edge(again, target, turns, heads, tuple(later.values())))
 
 
 def _is_made(graph: Graph, value: Value) -> bool:
@@ -179,29 +210,16 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     node, target, owner = edge.node, edge.target, graph.owner
     if sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    own = turns_of(graph)[value]
-    older = [head for head in edge.heads if head.label not in own]
+    own, reads = turns_of(graph)[value], memory_reads(graph)
+    older = [h for h in edge.heads[heads_before(graph)[value] :] if h.label not in own]
     if any(value in shown_by(graph, head, own) for head in older):
         return False  # a parameter shows it: maybe the one that it is handed to
-    if any(value in _owners_read(graph, inner) for inner in edge.later):
+    if any(reads.is_read(value, reads.blocks[inner]) for inner in edge.later):
         return False
     if isinstance(target, Join):
-        return edge.turns <= turns_of(graph)[value]
+        return edge.turns <= own
     if isinstance(node, Again):
         return True  # the next turn reads nothing that this one made
-    if not edge.turns <= turns_of(graph)[value]:
+    if not edge.turns <= own:
         return False
-    return all(value not in _owners_read(graph, inner) for inner in node.blocks)
-
-
-def _owners_read(graph: Graph, block: Block) -> frozenset[Value]:
-    """The owners of the memory that is read in a block."""
-    known = _owners_by_block(graph)
-    if block not in known:
-        known[block] = frozenset(graph.owner[value] for value in graph.reads_in(block))
-    return known[block]
-
-
-@once_for_each_graph
-def _owners_by_block(graph: Graph) -> dict[Block, frozenset[Value]]:
-    return {}
+    return not any(reads.is_read(value, reads.blocks[inner]) for inner in node.blocks)

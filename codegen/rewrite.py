@@ -7,8 +7,7 @@ fixpoint of local rules; `rewrite` sweeps again only while something fired.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias
 from codegen.errors import CodegenError
 from codegen.ir import (
     Again,
+    AnyNode,
     Block,
     Branch,
     Builder,
@@ -31,6 +31,7 @@ from codegen.ir import (
     Origin,
     Value,
     inner_blocks,
+    with_blocks,
     with_operands,
 )
 from codegen.sizes import Settled
@@ -82,19 +83,24 @@ class Rewriter(Builder):
         self.origin = Origin()
         self.readers: tuple[Node, ...] = ()  # of what the call makes that is being rewritten
         self.users = graph.users
-        self.facts: MutableMapping[Any, Any] = {}  # what rules remember of the path so far
-        self._renamed: dict[Value, Value] = {}
+        self.new: dict[Value, Value] = {}  # what stands for values of the graph, where others do
+        self.facts: dict[Any, Any] = {}  # what is known on the path so far: see `learn`
+        self.learnt: list[tuple[Any, Any]] = []  # in order, and what each fact was before
+        self.renamed: dict[Value, Value] = {}  # values that got a name, by what they were
 
-    def fork(self) -> Rewriter:
-        """The state at the entry of a block: it knows what was made before, and adds its own."""
-        inner = Rewriter.__new__(Rewriter)
-        inner.__dict__.update(self.__dict__)
-        inner.nodes = []
-        inner.fired = 0
-        inner.producer = dict(self.producer)
-        inner.facts = ChainMap({}, self.facts)
-        inner._renamed = dict(self._renamed)
-        return inner
+    def learn(self, key: Any, fact: Any) -> None:
+        """From here on the path knows a fact, which is not None."""
+        self.learnt.append((key, self.facts.get(key)))
+        self.facts[key] = fact
+
+    def forget(self, since: int) -> None:
+        """Knows no more than when so many facts were learnt."""
+        while len(self.learnt) > since:
+            key, before = self.learnt.pop()
+            if before is None:
+                del self.facts[key]
+            else:
+                self.facts[key] = before
 
     def node(self, value: Value) -> Call | None:
         """The call that makes the value, or None for inputs and numbers."""
@@ -115,12 +121,12 @@ class Rewriter(Builder):
 
     def looked(self, node: Check | Branch, outcome: Number) -> None:
         """From here on the path knows what a look saw."""
-        self.facts[node.look, node.operand] = outcome
+        self.learn((node.look, node.operand), outcome)
 
     def current(self, value: Value) -> Value:
         """The value under its present name: a rule may have carried a name over to it."""
-        while value in self._renamed:
-            value = self._renamed[value]
+        while value in self.renamed:
+            value = self.renamed[value]
         return value
 
     def emit(self, op: Op, *operands: Value, **attributes: Any) -> Value:
@@ -189,7 +195,7 @@ class Rewriter(Builder):
             return new
         renamed = Value(new.type, old.origin)
         self.nodes[last] = self.producer[renamed] = replace(node, results=(renamed,))
-        self._renamed[new] = renamed
+        self.renamed[new] = renamed
         return renamed
 
 
@@ -217,18 +223,16 @@ def substituted(block: Block, now: Callable[[Value], Value]) -> Block:
     """The block reading other values."""
     nodes: list[Node] = []
     for node in block.nodes:
+        node = with_operands(node, now)
         if isinstance(node, Branch | Loop | Join):
-            inner = tuple(substituted(b, now) for b in node.blocks)
-            nodes.append(replace(with_operands(node, now), blocks=inner))
-        else:
-            nodes.append(with_operands(node, now))
+            node = with_blocks(node, tuple([substituted(b, now) for b in node.blocks]))
+        nodes.append(node)
     return block.with_nodes(tuple(nodes), tuple(map(now, block.outputs)))
 
 
 def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
     """One topological walk with substitution."""
-    new: dict[Value, Value] = {value: value for value in graph.inputs}
-    return graph.with_block(_sweep_block(graph.block, rewriter, new))
+    return graph.with_block(_sweep_block(graph.block, rewriter))
 
 
 def _known_arm(rewriter: Rewriter, branch: Branch) -> Block | None:
@@ -259,54 +263,71 @@ def _leads_behind(block: Block, join: Join) -> bool:
     return last is not None and any(_leads_behind(inner, join) for inner in inner_blocks(last))
 
 
-def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> Block:
-    """The block rewritten; `new` are the values that stand for those before it."""
+def _sweep_block(block: Block, rewriter: Rewriter) -> Block:
+    """The block rewritten, behind what the rewriter has written of it."""
+    new, renamed = rewriter.new, rewriter.renamed
 
     def now(value: Value) -> Value:
-        return rewriter.current(new[value])
+        value = new.get(value, value)
+        return rewriter.current(value) if renamed else value
+
+    def moved(node: AnyNode) -> AnyNode:
+        return with_operands(node, now) if new or renamed else node
 
     for node in block.nodes:
         match node:  # the most frequent first: each case costs
             case Call(op, operands, attributes, results, reuse):
-                mapped = tuple(map(now, operands))
+                mapped = tuple(map(now, operands)) if new or renamed else operands
                 rewriter.origin = results[0].origin
                 rewriter.readers = rewriter.users.get(results[0], ())
                 values = rewriter.add(
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )
-                new.update(zip(results, values, strict=True))
+                if values is not results:
+                    new.update(zip(results, values, strict=True))
             case Constant():
                 rewriter.append(node)
-                new[node.result] = node.result
             case Check():
-                check = with_operands(node, now)
+                check = moved(node)
                 if not same_number(rewriter.outcome(check), check.outcome):
                     rewriter.append(check)
                     rewriter.looked(check, check.outcome)
             case Again():
-                rewriter.append(with_operands(node, now))
-            case Branch() if (arm := _known_arm(rewriter, with_operands(node, now))) is not None:
-                rewriter.fired += 1
-                return _sweep_block(arm, rewriter, new)
-            case Branch() | Loop() | Join():
-                new.update((result, result) for result in node.results)
+                rewriter.append(moved(node))
+            case Branch():
+                node = moved(node)
+                arm = _known_arm(rewriter, node)
+                if arm is not None:
+                    rewriter.fired += 1
+                    return _sweep_block(arm, rewriter)
+                known = zip(node.blocks, node.outcomes, strict=True)
+                inner = tuple([_sweep_inner(b, rewriter, node, outcome) for b, outcome in known])
+                rewriter.append(with_blocks(node, inner))
+            case Loop() | Join():
                 rewriter.producer.update((result, node) for result in node.results)
-                forks = [rewriter.fork() for _ in node.blocks]
-                if isinstance(node, Branch):
-                    looks = with_operands(node, now)
-                    for fork, outcome in zip(forks, node.outcomes, strict=True):
-                        fork.looked(looks, outcome)
-                inner = tuple(
-                    _sweep_block(b, fork, dict(new))
-                    for b, fork in zip(node.blocks, forks, strict=True)
-                )
-                rewriter.fired += sum(fork.fired for fork in forks)
+                inner = tuple([_sweep_inner(b, rewriter) for b in node.blocks])
                 if isinstance(node, Join) and (one := _without_join(node, inner)) is not None:
                     rewriter.fired += 1
                     return one.with_nodes((*rewriter.nodes, *one.nodes))
-                rewriter.append(replace(with_operands(node, now), blocks=inner))
+                rewriter.append(with_blocks(moved(node), inner))
     outputs = tuple(map(now, block.outputs))
     return block.with_nodes(tuple(rewriter.nodes), outputs)
+
+
+def _sweep_inner(
+    block: Block, rewriter: Rewriter, look: Branch | None = None, outcome: Number = 0
+) -> Block:
+    """A block in the one that the rewriter writes, behind this outcome of a look.
+
+    What is learnt in it does not hold elsewhere; what is made in it nobody else reads.
+    """
+    around, rewriter.nodes, known = rewriter.nodes, [], len(rewriter.learnt)
+    if look is not None:
+        rewriter.looked(look, outcome)
+    block = _sweep_block(block, rewriter)
+    rewriter.nodes = around
+    rewriter.forget(known)
+    return block
 
 
 def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
@@ -314,5 +335,5 @@ def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
         inner = tuple([at_ends(b, change) for b in last.blocks])
-        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=inner)))
+        return block.with_nodes((*block.nodes[:-1], with_blocks(last, inner)))
     return block if isinstance(last, Again) else change(block)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from codegen.errors import CodegenError, VerifyError
 from codegen.ir import (
+    LEADING,
     Again,
     Block,
     Branch,
@@ -82,8 +83,8 @@ def verify(graph: Graph, verified: Graph | None = None) -> Graph:
 
 
 def _verify_block(whole: _Whole, block: Block, made: set[Value], around: Around) -> None:
-    """Checks a block; `made` are the values before it."""
-    graph = whole.graph
+    """Checks a block; `made` are the values before it, and again when it has been checked."""
+    graph, own = whole.graph, list[Value]()
     for index, node in enumerate(block.nodes):
         for operand in node.operands:
             if operand not in made:
@@ -102,26 +103,29 @@ def _verify_block(whole: _Whole, block: Block, made: set[Value], around: Around)
                 _verify_join(node)
             case Again():
                 _verify_again(graph, node, around)
-        before = set(made) if isinstance(node, Loop | Join) else made
+        leads = isinstance(node, LEADING)
+        if leads and (index + 1 < len(block.nodes) or block.outputs):
+            raise VerifyError(f"a {node_text(node)} is not the end of its block")
+        if isinstance(node, Join):
+            _verify_block(whole, node.body, made, {**around, node.label: node})
         for result in node.results:
             _once(result, made)
-        if isinstance(node, Branch | Loop | Join | Again):
-            if index + 1 < len(block.nodes) or block.outputs:
-                raise VerifyError(f"a {node_text(node)} is not the end of its block")
-            if isinstance(node, Branch):
+        own += node.results
+        match node:
+            case Branch():
                 for inner in node.blocks:
-                    _verify_block(whole, inner, set(made), around)
-            elif isinstance(node, Loop):
+                    _verify_block(whole, inner, made, around)
+            case Loop():
                 _verify_block(whole, node.turn, made, {**around, node.label: node})
+                made.difference_update({*node.results}.difference(node.parameters))
                 if node.after:
-                    _verify_block(whole, node.after, before | {*node.parameters}, around)
-            elif isinstance(node, Join):
-                within = {**around, node.label: node}
-                _verify_block(whole, node.body, before, within)
+                    _verify_block(whole, node.after, made, around)
+            case Join():
                 _verify_block(whole, node.after, made, around)
     for output in block.outputs:
         if output not in made:
             raise VerifyError(f"output {output!r} is not made by the graph")
+    made.difference_update(own)
 
 
 def _verify_labels(graph: Graph) -> None:

@@ -1,7 +1,7 @@
 """Checks that no call overwrites memory that is still read; else raises a `VerifyError`.
 
 This follows memory through the graph as running it would, and asks nothing of what the passes ask
-(`Graph.owner`, `Graph.last_reads`, `loop_ownership`): a mistake there is found here. It takes time
+(`Graph.owner`, `memory_reads`, `loop_ownership`): a mistake there is found here. It takes time
 in proportion to the graph, since what is known spreads from fact to fact: which two values share
 memory follows from which two others do, and which memory somebody keeps from what one other had. So
 all paths at once tell what each of them tells alone.

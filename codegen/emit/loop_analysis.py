@@ -6,6 +6,7 @@ found here are facts of the graph; how loops are written is in `control_flow.py`
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class Paths:
 
     def __init__(self, graph: Graph) -> None:
         self.targets = graph.leads
-        self.heads = {n.label: n for n in graph.all_nodes if isinstance(n, Loop | Join)}
+        self.heads = graph.heads
         self.goals: dict[Value, list[Value]] = {}
         self.becomes: dict[Value, list[Value]] = {}
         self.begins: dict[Value, list[Value]] = {}
@@ -60,7 +61,7 @@ class Paths:
                 self._trail(block)
         made: dict[Value, object] = {}
         self._cross(graph.block, None, made)
-        for node in graph.all_nodes:
+        for node in graph.leading:
             if isinstance(node, Loop):
                 for parameter, argument in zip(node.parameters, node.arguments, strict=True):
                     self.begins.setdefault(argument, []).append(parameter)
@@ -83,15 +84,16 @@ class Paths:
         """The parameters that are a value at first or come to be it."""
         return [*self.begins.get(value, ()), *self.goals.get(value, ())]
 
-    def held_by(self, parameter: Value) -> list[Value]:
+    def held_by(self, parameter: Value) -> Iterator[Value]:
         """A parameter and the values that it becomes, also by way of other parameters."""
         found = {parameter: None}
-        waiting = [parameter]
+        waiting = deque(found)
         while waiting:
-            new = [v for v in self.becomes.get(waiting.pop(0), ()) if v not in found]
+            value = waiting.popleft()
+            yield value
+            new = [v for v in self.becomes.get(value, ()) if v not in found]
             found.update(dict.fromkeys(new))
             waiting += new
-        return list(found)
 
     def leading(self, block: Block) -> frozenset[object]:
         """The loops around whose next turn a path in the block begins."""

@@ -18,9 +18,9 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import replace
+from collections.abc import Hashable
 
+from codegen.facts import once_for_each_graph
 from codegen.ir import (
     Again,
     Block,
@@ -34,6 +34,7 @@ from codegen.ir import (
     Node,
     Trait,
     Value,
+    with_blocks,
     with_operands,
 )
 from codegen.keys import attributes_key, type_key
@@ -46,7 +47,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges equal numbers, then equal calls."""
     graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
-    written = set(made_to_be_written(graph))
+    written = made_to_be_written(graph)
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
         if Trait.EFFECT in call.op.traits or call.results[0] in written:
@@ -56,26 +57,28 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         seen = r.facts.get(key)
         if seen is not None and (seen[0].origin.raises or not call.raises):
             return tuple(map(r.current, seen))
-        r.facts[key] = call.results
+        r.learn(key, call.results)
         return None
 
     return sweep(graph, Rewriter(graph, (merge,)))
 
 
-def made_to_be_written(graph: Graph) -> Iterator[Value]:
+@once_for_each_graph
+def made_to_be_written(graph: Graph) -> frozenset[Value]:
     """The arrays of numbers alone, and lists, that updates begin with, or loops may write to."""
-    for node in graph.all_nodes:
-        first: tuple[Value, ...] = ()
-        if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
-            first = node.operands[:1]
-        elif isinstance(node, Loop | Again):
-            first = node.arguments
-        for value in first:
-            made = graph.producer.get(value)
-            if not isinstance(made, Call):
-                continue
-            if value.type == LIST or all(graph.constant(v) for v in made.operands):
-                yield value
+    calls = [node for node in graph.all_nodes if isinstance(node, Call)]
+    first = [call.operands[0] for call in calls if Trait.UPDATE in call.op.traits]
+    for node in graph.leading:
+        if isinstance(node, Loop | Again):
+            first += node.arguments
+    return frozenset(value for value in first if _is_made_of_numbers(graph, value))
+
+
+def _is_made_of_numbers(graph: Graph, value: Value) -> bool:
+    made = graph.producer.get(value)
+    if not isinstance(made, Call):
+        return False
+    return value.type == LIST or all(graph.constant(v) for v in made.operands)
 
 
 def number_key(graph: Graph, constant: Constant) -> Hashable:
@@ -110,6 +113,6 @@ def _merge_numbers(
             case Call() | Check() | Again():
                 nodes.append(with_operands(node, now))
             case Branch() | Loop() | Join():
-                inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in node.blocks)
-                nodes.append(replace(with_operands(node, now), blocks=inner))
+                inner = tuple([_merge_numbers(graph, b, dict(first), same) for b in node.blocks])
+                nodes.append(with_blocks(with_operands(node, now), inner))
     return block.with_nodes(tuple(nodes), tuple(map(now, block.outputs)))

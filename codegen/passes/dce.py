@@ -19,9 +19,10 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from itertools import compress
+from typing import Any, TypeVar
 
 from codegen.ir import (
     Again,
@@ -30,6 +31,7 @@ from codegen.ir import (
     Call,
     Check,
     Constant,
+    Counter,
     Graph,
     Join,
     Loop,
@@ -37,25 +39,22 @@ from codegen.ir import (
     Trait,
     Value,
     inner_blocks,
-    walk,
+    with_blocks,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.told_lengths import lengths_told, symbols_printed
 
+Handing = TypeVar("Handing", Loop, Join, Again)
+
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    live = _Live(graph, client)
-    block = live.part(graph.block)
-    if _extent(block) == _extent(graph.block):
+    block = _Live(graph, client).part(graph.block)
+    if block is graph.block:
         return graph
     # Where a join goes, what it returns behind is what the program returns.
     frame = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
     return graph.replace(frame=frame).with_block(block)
-
-
-def _extent(block: Block) -> int:
-    return sum(1 + len(node.operands) for node in walk(block.nodes))
 
 
 class _Scope:
@@ -102,14 +101,16 @@ class _Live:
         self.waiting += block.outputs
         for node in block.nodes:
             self.scopes[node] = scope
-            if isinstance(node, Call) and self._does_more(node):
-                self._needs(node)
-            elif isinstance(node, Check | Branch):
-                self.waiting.append(node.operand)
-            elif isinstance(node, Loop) and node.counter is not None:
-                self.waiting += (node.counter.start, node.counter.stop)
-            for inner in inner_blocks(node):
-                self._begin(inner, scope)
+            match node:
+                case Call():
+                    if self._does_more(node):
+                        self._needs(node)
+                case Check() | Branch():
+                    self.waiting.append(node.operand)
+                case Loop(counter=Counter(_, start, stop)):
+                    self.waiting += (start, stop)
+        for inner in inner_blocks(block.nodes[-1]) if block.nodes else ():
+            self._begin(inner, scope)
 
     def _read(self, value: Value) -> None:
         made = self.graph.producer.get(value)
@@ -130,31 +131,41 @@ class _Live:
         kept: list[Node] = []
         for node in block.nodes:
             match node:
+                case Constant() | Call():
+                    called = isinstance(node, Call) and self._does_more(node)
+                    if not called and self.values.isdisjoint(node.results):
+                        continue
                 case Branch(blocks=blocks):
-                    node = replace(node, blocks=tuple(map(self.part, blocks)))
-                case Loop(parameters=parameters, arguments=arguments, blocks=blocks):
+                    node = with_blocks(node, tuple(map(self.part, blocks)))
+                case Loop(blocks=blocks):
                     blocks = tuple(map(self.part, blocks))
-                    alive = [p in self.values for p in parameters]
-                    parameters, arguments = _at(alive, parameters), _at(alive, arguments)
-                    if node.after is not None and not parameters:
+                    node = with_blocks(self._alive(node, node.label), blocks)
+                    if node.after is not None and not node.parameters:
                         turn, after = blocks
                         if self._only_meets(turn, node.label):
                             return after.with_nodes((*kept, *after.nodes))
-                    node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
-                case Join(parameters=parameters, blocks=blocks):
-                    parameters = tuple(p for p in parameters if p in self.values)
-                    blocks = tuple(map(self.part, blocks))
-                    if not parameters and self._only_meets(blocks[0], node.label):
-                        return blocks[1].with_nodes((*kept, *blocks[1].nodes))
-                    node = replace(node, parameters=parameters, blocks=blocks)
-                case Again(label, arguments):
-                    alive = [p in self.values for p in self._heads[label].parameters]
-                    node = replace(node, arguments=_at(alive, arguments))
-            leads = not isinstance(node, Constant | Call)
-            called = isinstance(node, Call) and self._does_more(node)
-            if leads or called or not self.values.isdisjoint(node.results):
-                kept.append(node)
+                case Join(blocks=blocks):
+                    body, after = blocks = tuple(map(self.part, blocks))
+                    node = with_blocks(self._alive(node, node.label), blocks)
+                    if not node.parameters and self._only_meets(body, node.label):
+                        return after.with_nodes((*kept, *after.nodes))
+                case Again():
+                    node = self._alive(node, node.label)
+            kept.append(node)
         return block.with_nodes(tuple(kept))
+
+    def _alive(self, node: Handing, label: object) -> Handing:
+        """A node that hands on what is read alone, or takes it."""
+        parameters = self.graph.heads[label].parameters
+        alive = [p in self.values for p in parameters]
+        if all(alive):
+            return node
+        taken: dict[str, Any] = {}
+        if not isinstance(node, Again):
+            taken["parameters"] = tuple(compress(parameters, alive))
+        if not isinstance(node, Join):
+            taken["arguments"] = tuple(compress(node.arguments, alive))
+        return replace(node, **taken)
 
     def _only_meets(self, body: Block, label: object) -> bool:
         """Whether all paths of a body go on at its label, and do nothing but to look at values."""
@@ -171,11 +182,3 @@ class _Live:
     def _does_more(self, call: Call) -> bool:
         """Whether a call has an effect, or may raise what the program has to raise."""
         return Trait.EFFECT in call.op.traits or (call.raises and self.client.raises)
-
-    @cached_property
-    def _heads(self) -> Mapping[object, Loop | Join]:
-        return {n.label: n for n in self.graph.all_nodes if isinstance(n, Loop | Join)}
-
-
-def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:
-    return tuple(value for value, lives in zip(values, alive, strict=True) if lives)

@@ -28,7 +28,7 @@ leads out of it and back.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -329,7 +329,11 @@ class _Finder:
         self.regions: dict[Block, list[list[Call]]] = {}
         self.shapes: dict[Shape, None] = {}
         self.told: dict[Shape, bool] = {}  # whether the inputs tell a shape
-        self.ordered = ordered_values(graph, graph.inputs).dense  # in C order, as the program tests
+
+    @cached_property
+    def ordered(self) -> Set[Value]:
+        """What is in C order, as the program tests."""
+        return ordered_values(self.graph, self.graph.inputs).dense
 
     def ordering(self) -> tuple[Value, ...]:
         """The inputs that the order of what regions work on hangs on."""
@@ -348,6 +352,13 @@ class _Finder:
 
     def block(self, block: Block) -> None:
         """Notes the regions of a block and of those in it."""
+        enough = self._counted(block.nodes) >= self.least
+        self.regions[block] = self._regions_of(block) if enough else []
+        for inner in inner_blocks(block.nodes[-1]) if block.nodes else ():
+            self.block(inner)
+
+    def _regions_of(self, block: Block) -> list[list[Call]]:
+        """The regions of a block that are worth it, whose shapes are noted."""
         level: dict[Value, int] = {}  # the first generation that may read a value from outside
         member: dict[Value, tuple[Shape, int]] = {}  # the elementwise ones: shape, generation
         regions: dict[tuple[Shape, int], list[Call]] = {}
@@ -355,6 +366,8 @@ class _Finder:
         awaited = _Awaited(self.graph, block)
         for node in block.nodes:
             shape = self._shape(node, member)
+            if isinstance(node, Branch | Loop | Join):
+                break  # nothing stands behind it
             if shape is None or not isinstance(node, Call):
                 needs = max((level.get(v, 0) for v in awaited.by(node)), default=0)
                 if _stays_in_order(node):
@@ -375,18 +388,28 @@ class _Finder:
             for (shape, generation), region in regions.items()
             if self._is_worth_it(region, shape)
         }
-        self.regions[block] = list(worth.values())
         self.shapes.update((shape, None) for shape, _ in worth)
-        for inner in inner_blocks(block.nodes[-1]) if block.nodes else ():
-            self.block(inner)
+        return list(worth.values())
 
     def _is_worth_it(self, region: Sequence[Call], shape: Shape) -> bool:
         """Whether a region has calls enough, and may be large where that is asked."""
         size = sz.mul(shape)
-        calls = sum(bool(n.op.traits & {Trait.ELEMENTWISE, Trait.DOT}) for n in region)
-        if self.speaks is not None:
-            return calls >= WORTH_KERNELS
-        return calls >= WORTH and (isinstance(size, Size) or size >= LARGE)
+        large = self.speaks is not None or isinstance(size, Size) or size >= LARGE
+        return large and self._counted(region) >= self.least
+
+    @property
+    def least(self) -> int:
+        """How many calls a region has at least."""
+        return WORTH if self.speaks is None else WORTH_KERNELS
+
+    def _counted(self, nodes: Iterable[Node]) -> int:
+        """How many calls that may be of a region there are."""
+        return sum(
+            bool(node.op.traits & {Trait.ELEMENTWISE, Trait.DOT})
+            and any(value.type.shape for value in (*node.results, *node.operands))
+            for node in nodes
+            if isinstance(node, Call)
+        )
 
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
         """The shape of the region that a node may belong to."""

@@ -19,7 +19,8 @@ Before::                                   After::
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from codegen.ir import (
     Block,
@@ -34,9 +35,11 @@ from codegen.ir import (
     dims_of,
     kept_by,
     walk,
+    with_blocks,
 )
-from codegen.loop_ownership import Turns, may_be_overwritten, shown_by, turns_of
+from codegen.loop_ownership import Turns, heads_before, may_be_overwritten, shown_by, turns_of
 from codegen.memory_order import ordered_values
+from codegen.memory_reads import memory_reads
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -46,72 +49,86 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] 
     `ordered` are inputs that are known to be in C order.
     """
     known = ordered_values(graph, ordered).dense
-    return graph.with_block(_marked(graph, graph.block, known, (), frozenset(), {}))
+    return graph.with_block(_marked(graph, graph.block, known, _Around()))
 
 
-def _marked(
-    graph: Graph,
-    block: Block,
-    ordered: set[Value],
-    kept: tuple[Value, ...],
-    turns: Turns,
-    behind: Mapping[object, Sequence[Value]],
-) -> Block:
+class _Around(NamedTuple):
+    """Where a block stands.
+
+    `kept` are owners of memory that foreign functions called before the block may keep, or that
+    parameters may show. `turns` are the loops that it is in the turn of: what was made before such
+    a turn is read again in the next, where the block leads to it. So it is with what is read
+    `behind` the joins that it stands in the body of. `heads` are the loops and joins that it stands
+    behind, with the turns that these stand in; None for one that it is in the turn of.
+    """
+
+    kept: frozenset[Value] = frozenset()
+    turns: Turns = frozenset()
+    behind: Mapping[object, Block] = MappingProxyType({})
+    heads: tuple[tuple[Loop | Join, Turns] | None, ...] = ()
+
+    def keeping(self, graph: Graph, values: Iterable[Value]) -> _Around:
+        """As here, where the memory of some more values is kept."""
+        owners = {graph.owner[value] for value in values}
+        return self if owners <= self.kept else self._replace(kept=self.kept | owners)
+
+
+def _marked(graph: Graph, block: Block, ordered: set[Value], around: _Around) -> Block:
     """The block with its calls marked.
 
-    `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
-    called before the block may keep, or that parameters may show. `turns` are the loops that the
-    block is in the turn of: what was made before such a turn is read again in the next, where the
-    block leads to it. So it is with what is read `behind` the joins that it stands in the body of.
+    `ordered` are values whose memory is known to be in C order.
     """
-    gone = turns - graph.leads[block]
+    gone = around.turns - graph.leads[block]
     if gone:
-        turns -= gone
-        before = (v for v in _shown(graph, gone, turns) if not gone <= turns_of(graph)[v])
-        kept = (*kept, *before)
-    later = [v for label, read in behind.items() if label in graph.leads[block] for v in read]
-    last_read = graph.last_reads(block, (*kept, *later))
+        around = around._replace(turns=around.turns - gone)
+        shown = _shown(graph, gone, around.turns)
+        around = around.keeping(graph, [v for v in shown if not gone <= turns_of(graph)[v]])
+    around = around.keeping(graph, kept_by(block.nodes))
+    reads = memory_reads(graph)
+    later = [reads.blocks[b] for join, b in around.behind.items() if join in graph.leads[block]]
     nodes: list[Node] = []
-    for index, node in enumerate(block.nodes):
-        if isinstance(node, Call):
-            last = {v for v in node.operands if last_read.get(v) == index}
-            mine = {v for v in last if turns <= turns_of(graph)[v]}
-            choice = _choose(graph, node, mine, ordered)
-            if choice != node.reuse:
-                node = Call(node.op, node.operands, node.attributes, node.results, choice)
-        elif isinstance(node, Branch):
-            held = (*kept, *kept_by(block.nodes))
-            inner = (_marked(graph, b, ordered, held, turns, behind) for b in node.blocks)
-            node = replace(node, blocks=tuple(inner))
-        elif isinstance(node, Loop):
-            shown = _shown(graph, {node.label}, turns)
-            held = (*kept, *kept_by(block.nodes))
-            around = turns | {node.label}
-            blocks = [_marked(graph, node.turn, ordered, held, around, behind)]
-            if node.after:
-                shown = [*held, *shown]
-                blocks.append(_marked(graph, node.after, ordered, tuple(shown), turns, behind))
-            node = replace(node, blocks=tuple(blocks))
-        elif isinstance(node, Join):
-            held = (*kept, *kept_by(block.nodes))
-            shown = _shown(graph, {node.label}, turns)
-            read = {**behind, node.label: [*graph.reads_in(node.after)]}
-            body = _marked(graph, node.body, ordered, held, turns, read)
-            after = _marked(graph, node.after, ordered, (*held, *shown), turns, behind)
-            node = replace(node, blocks=(body, after))
+    for node in block.nodes:
+        match node:
+            case Call():
+                choice = _choose(graph, node, ordered, around, [reads.behind(node, block), *later])
+                if choice != node.reuse:
+                    node = Call(node.op, node.operands, node.attributes, node.results, choice)
+            case Branch():
+                inner = [_marked(graph, b, ordered, around) for b in node.blocks]
+                node = with_blocks(node, tuple(inner))
+            case Loop():
+                turns = around.turns | {node.label}
+                inside = around._replace(turns=turns, heads=(*around.heads, None))
+                inner = [_marked(graph, node.turn, ordered, inside)]
+                if node.after:
+                    inner.append(_marked(graph, node.after, ordered, _behind(graph, node, around)))
+                node = with_blocks(node, tuple(inner))
+            case Join():
+                inside = around._replace(behind={**around.behind, node.label: node.after})
+                body = _marked(graph, node.body, ordered, inside)
+                after = _marked(graph, node.after, ordered, _behind(graph, node, around))
+                node = with_blocks(node, (body, after))
         nodes.append(node)
     return block.with_nodes(tuple(nodes))
 
 
+def _behind(graph: Graph, head: Loop | Join, around: _Around) -> _Around:
+    """What is known behind a loop or join."""
+    around = around._replace(heads=(*around.heads, (head, around.turns)))
+    return around.keeping(graph, kept_by(walk(head.blocks[0].nodes)))
+
+
 def _shown(graph: Graph, labels: Collection[object], turns: Turns) -> list[Value]:
-    """What the parameters of loops or joins may show, and what these gave to others who keep it."""
+    """What the parameters of loops may show, and what these gave to others who keep it."""
     heads = [graph.heads[label] for label in graph.heads if label in labels]
     shown = [value for head in heads for value in shown_by(graph, head, turns)]
     return [*shown, *(value for head in heads for value in kept_by(walk(head.blocks[0].nodes)))]
 
 
-def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:
-    """The position of the operand to overwrite; `mine` are those that are read here last."""
+def _choose(
+    graph: Graph, call: Call, ordered: set[Value], around: _Around, later: Sequence[range]
+) -> int | None:
+    """The position of the operand to overwrite; `later` is where memory is read after the call."""
     elementwise = Trait.ELEMENTWISE in call.op.traits
     if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
         return None
@@ -122,14 +139,26 @@ def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> 
         if (
             shape
             and may_be_overwritten(graph, operand)
-            and operand in mine
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape
             and (elementwise or call.operands.count(operand) == 1)
             and (not elementwise or _keeps_layout(call, position, ordered))
+            and _is_read_last(graph, operand, around, later)
         ):
             return position
     return None
+
+
+def _is_read_last(graph: Graph, value: Value, around: _Around, later: Sequence[range]) -> bool:
+    """Whether nobody reads the memory of a value any more."""
+    if graph.owner[value] is not value or value in around.kept:
+        return False
+    if not around.turns <= turns_of(graph)[value]:
+        return False
+    if any(memory_reads(graph).is_read(value, places) for places in later):
+        return False
+    heads = filter(None, around.heads[heads_before(graph)[value] :])
+    return not any(value in shown_by(graph, head, turns) for head, turns in heads)
 
 
 def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:

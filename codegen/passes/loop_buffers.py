@@ -47,7 +47,7 @@ def loop_buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Copies the first arguments of parameters that then may be overwritten; outer loops first."""
     if client.copy is None:
         return graph
-    loops = [node for node in graph.all_nodes if isinstance(node, Loop)]
+    loops = [head for head in graph.heads.values() if isinstance(head, Loop)]
     changed = _written(graph) - own_parameters(graph) if loops else set()
     for loop in loops:
         arrays = {p for p in loop.parameters if p.type.shape and p.type != LIST}  # no op copies one

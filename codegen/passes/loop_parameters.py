@@ -21,9 +21,9 @@ Before::                                    After::
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Set
 
-from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, ends, walk
+from codegen.ir import Call, Constant, Graph, Join, Trait, Value, ends, walk
 from codegen.keys import type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
@@ -54,14 +54,14 @@ def _handed_on(graph: Graph) -> dict[Value, Value]:
     And for those of joins that are one value or unset, unless the caller is told so.
     """
     stands: dict[Value, Value] = {}
-    inside, returned = _made_in_bodies(graph), _returned(graph)
+    returned = _returned(graph)
     for parameter, given in graph.given.items():
         some = given if parameter in returned else [v for v in given if not is_unset(graph, v)]
         first, *others = some or given
-        if first in inside.get(parameter, ()):
+        if any(other is not parameter and other is not first for other in others):
             continue
         same = type_key(graph.sizes, parameter.type) == type_key(graph.sizes, first.type)
-        if same and all(other in (parameter, first) for other in others):
+        if same and not _is_made_in_body(graph, first, parameter):
             stands[parameter] = stands.get(first, first)
     return stands
 
@@ -78,28 +78,31 @@ def _returned(graph: Graph) -> set[Value]:
     return found
 
 
-def _made_in_bodies(graph: Graph) -> dict[Value, set[Value]]:
-    """By the parameters of joins, what is made in the body: behind the join it is not known."""
-    found: dict[Value, set[Value]] = {}
-    for join in graph.all_nodes:
-        if isinstance(join, Join):
-            made = {result for node in walk(join.body.nodes) for result in node.results}
-            found.update((parameter, made) for parameter in join.parameters)
-    return found
+def _is_made_in_body(graph: Graph, value: Value, parameter: Value) -> bool:
+    """Whether the body of the parameter's join makes a value: behind the join it is not known."""
+    head = graph.producer[parameter]
+    made = graph.producer.get(value)
+    return isinstance(head, Join) and any(node is made for node in walk(head.body.nodes))
 
 
 def _equal(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are equal to others of their loop."""
-    heads = [node for node in graph.all_nodes if isinstance(node, Loop | Join)]
     kinds = {
         p: (place, type_key(graph.sizes, p.type))
-        for place, head in enumerate(heads)
+        for place, head in enumerate(graph.heads.values())
         for p in head.parameters
     }
-    classes, before = _numbered(kinds), 0
-    while len(set(classes.values())) > before:
+    written = made_to_be_written(graph)
+    classes = _numbered(
+        {
+            p: (kinds[p], *(kinds.get(a) or _made_by(graph, a, written) for a in given))
+            for p, given in graph.given.items()
+        }
+    )
+    before = 0
+    while before < len(set(classes.values())) < len(classes):
         before = len(set(classes.values()))
-        numbers = _numbers(graph, classes)
+        numbers = _numbers(graph, classes, written)
         classes = _numbered(
             {p: (classes[p], *(numbers[a] for a in given)) for p, given in graph.given.items()}
         )
@@ -114,12 +117,25 @@ def _numbered(keys: Mapping[Value, Hashable]) -> dict[Value, int]:
     return {value: table.setdefault(key, len(table)) for value, key in keys.items()}
 
 
-def _numbers(graph: Graph, classes: Mapping[Value, int]) -> dict[Value, int]:
+def _made_by(graph: Graph, value: Value, written: Set[Value]) -> Hashable:
+    """What makes a value that is no parameter: alike for equal values."""
+    made = graph.producer.get(value)
+    if isinstance(made, Constant):
+        return number_key(graph, made)
+    if isinstance(made, Call) and _is_pure(made) and value not in written:
+        return (made.results.index(value), *call_key(graph, made, []))
+    return value
+
+
+def _is_pure(call: Call) -> bool:
+    return Trait.EFFECT not in call.op.traits
+
+
+def _numbers(graph: Graph, classes: Mapping[Value, int], written: Set[Value]) -> dict[Value, int]:
     """A number for each value of the graph, equal for equal values, if parameters of a class are
     equal."""
     table: dict[Hashable, int] = {}
     numbers: dict[Value, int] = {}
-    written = set(made_to_be_written(graph))
 
     def number(value: Value, key: Hashable) -> None:
         numbers[value] = table.setdefault(key, len(table))
@@ -127,11 +143,10 @@ def _numbers(graph: Graph, classes: Mapping[Value, int]) -> dict[Value, int]:
     for value in graph.inputs:
         number(value, value)
     for node in graph.all_nodes:
-        pure = isinstance(node, Call) and Trait.EFFECT not in node.op.traits
         for place, result in enumerate(node.results):
             if isinstance(node, Constant):
                 number(result, number_key(graph, node))
-            elif isinstance(node, Call) and pure and result not in written:
+            elif isinstance(node, Call) and _is_pure(node) and result not in written:
                 number(result, (place, *call_key(graph, node, [numbers[v] for v in node.operands])))
             else:
                 number(result, classes.get(result, result))

@@ -44,7 +44,7 @@ from codegen.ir import (
     Join,
     Loop,
     Value,
-    inner_blocks,
+    with_blocks,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import substituted
@@ -52,21 +52,16 @@ from codegen.rewrite import substituted
 
 def merge_joins(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges pairs of joins until none is left to merge."""
-    if not any(isinstance(node, Join) for node in graph.all_nodes):
+    if not any(isinstance(head, Join) for head in graph.heads.values()):
         return graph
-    block = _merged(graph, graph.block)
-    return graph if block is graph.block else graph.with_block(block)
+    return graph.with_block(_merged(graph, graph.block))
 
 
 def _merged(graph: Graph, block: Block) -> Block:
-    """The block, with the blocks in it, without pairs; the same object where there is none."""
-    if not block.nodes:
-        return block
-    last, before = block.nodes[-1], inner_blocks(block.nodes[-1])
-    inner = tuple(_merged(graph, b) for b in before)
-    changed = any(new is not old for new, old in zip(inner, before, strict=True))
-    if changed and isinstance(last, Branch | Loop | Join):
-        last = replace(last, blocks=inner)
+    """The block, with the blocks in it, without pairs."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop | Join):
+        last = with_blocks(last, tuple([_merged(graph, b) for b in last.blocks]))
         block = block.with_nodes((*block.nodes[:-1], last))
     if isinstance(last, Join) and (second := _second(last)) is not None:
         *numbers, _ = last.after.nodes

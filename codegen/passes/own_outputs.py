@@ -34,6 +34,7 @@ from codegen.ir import (
     Trait,
     Value,
     ends,
+    with_blocks,
 )
 from codegen.loop_ownership import may_be_overwritten, own_parameters
 from codegen.passes.client import NO_CLIENT, Client
@@ -81,8 +82,8 @@ def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
     builder = Builder(graph.sizes)
     for node in block.nodes:
         if isinstance(node, Branch | Loop | Join):
-            inner = (_owned(graph, b, ops, shared) for b in node.blocks)
-            node = replace(node, blocks=tuple(inner))
+            inner = [_owned(graph, b, ops, shared) for b in node.blocks]
+            node = with_blocks(node, tuple(inner))
         builder.append(node)
     outputs = []
     for output in block.outputs:
@@ -187,8 +188,8 @@ def _with_copies(graph: Graph, block: Block, lacked: Set[Value], ops: _Ops) -> B
     builder, own = Builder(graph.sizes), own_parameters(graph)
     for node in block.nodes:
         if isinstance(node, Branch | Loop | Join):
-            inner = (_with_copies(graph, b, lacked, ops) for b in node.blocks)
-            node = replace(node, blocks=tuple(inner))
+            inner = [_with_copies(graph, b, lacked, ops) for b in node.blocks]
+            node = with_blocks(node, tuple(inner))
         elif isinstance(node, Again):
             given = zip(graph.heads[node.label].parameters, node.arguments, strict=True)
             arguments = [

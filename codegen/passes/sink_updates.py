@@ -18,10 +18,21 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
-from codegen.ir import Block, Branch, Call, Constant, Graph, Join, Loop, Node, Trait, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    with_blocks,
+)
 from codegen.passes.client import NO_CLIENT, Client
 
 Reader: TypeAlias = "tuple[Node, Call | None]"
@@ -51,9 +62,8 @@ def _moved(graph: Graph, block: Block) -> Block:
             if last is not node:
                 place[node] = (*place[last], -i)  # before those that moved there earlier
     nodes = sorted(block.nodes, key=place.__getitem__)
-    if nodes and isinstance(nodes[-1], Branch | Loop | Join):
-        inner = tuple([_moved(graph, b) for b in nodes[-1].blocks])
-        nodes[-1] = replace(nodes[-1], blocks=inner)
+    if nodes and isinstance(end := nodes[-1], Branch | Loop | Join):
+        nodes[-1] = with_blocks(end, tuple([_moved(graph, b) for b in end.blocks]))
     return block.with_nodes(tuple(nodes))
 
 

@@ -10,6 +10,7 @@ import pytest
 import toy
 
 from codegen import (
+    PIPELINE,
     CodegenError,
     Join,
     Op,
@@ -24,6 +25,7 @@ from codegen import (
 )
 from codegen.ir import Block, Call, ends, walk
 from codegen.keys import graph_key
+from codegen.memory_reads import memory_reads
 from codegen.passes.dce import dce
 from codegen.passes.lifetime import lifetime
 from codegen.passes.loop_parameters import loop_parameters
@@ -144,6 +146,23 @@ def test_a_join_runs_as_by_hand(x):
     v = np.array([0.5, -1.0, 2.0])
     for ours, theirs in zip(run(x, v), by_hand(x, v), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("step", PIPELINE, ids=lambda step: step.run.__name__)
+def test_a_pass_that_changes_nothing_gives_the_graph_itself(step):
+    graph = optimize(graph_of(NESTED), toy.CLIENT)
+    assert step.run(graph, toy.CLIENT) is graph
+
+
+def test_memory_is_read_where_a_path_reads_it():
+    graph = graph_of(NESTED)
+    reads, (first, second) = memory_reads(graph), graph.heads.values()
+    taken = first.body.nodes[-1].blocks[0]
+    (e,), (_, w) = taken.nodes[0].results, first.parameters
+    assert reads.is_read(e, reads.behind(taken.nodes[0], taken))
+    assert not reads.is_read(e, reads.blocks[first.after])
+    assert all(reads.is_read(w, reads.blocks[block]) for block in second.blocks)
+    assert not reads.is_read(w, reads.blocks[first.body])
 
 
 def test_parameters_of_one_name_have_variables_of_their_own():

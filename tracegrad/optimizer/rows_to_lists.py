@@ -58,7 +58,7 @@ class _Rows:
 
 def rows_to_lists(graph: Graph, client: Client) -> Graph:
     """The graph with lists in the place of arrays whose rows are all set, and read one by one."""
-    loops = [node for node in graph.all_nodes if isinstance(node, Loop)]
+    loops = [head for head in graph.heads.values() if isinstance(head, Loop)]
     found = [rows for loop in loops for rows in _rows(graph, loop)]
     known = {v: rows for rows in found for v in rows.lists}
     return graph.with_block(_rewritten(graph, graph.block, known)) if known else graph

@@ -11,9 +11,20 @@ Which of the two an output without axes is was decided where the function was tr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Constant, Graph, Join, Loop, Node, Trait, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    with_blocks,
+)
 from codegen.passes.client import Client
 from codegen.types import LIST
 from tracegrad.ops.elementwise.arrays_and_scalars import returned_array, returned_scalar
@@ -38,7 +49,7 @@ def _without(graph: Graph, block: Block, known: Callable[[Value], bool]) -> Bloc
     nodes: list[Node] = []
     for node in block.nodes:
         if isinstance(node, Branch | Loop | Join):
-            node = replace(node, blocks=tuple([_without(graph, b, known) for b in node.blocks]))
+            node = with_blocks(node, tuple([_without(graph, b, known) for b in node.blocks]))
         nodes.append(node)
     taken = {graph.owner[output] for output in block.outputs}
     outputs = []
