@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from codegen.emit.loop_analysis import Instance, Move, in_order, range_text
@@ -42,6 +43,9 @@ from codegen.sizes import CountedLength
 from codegen.spelling import ATOM, CHOICE, COMPARE, PRODUCT, SUM, Fragment
 from codegen.types import kind
 from codegen.unset import is_unset
+
+NUMBER = re.compile(r"(_\d+)?")
+"""What stands behind the stem of a variable."""
 
 ASKING = frozenset({Trait.HOLDS, Trait.MAYBE_UNSET})
 """Ops that are given what is unset."""
@@ -256,11 +260,10 @@ class FunctionEmitter(Emitter):
         """From here on only what the block reads is needed, and what turns after it read."""
         self.left = self._count_uses(block)
         for label in self.paths.leading(block):
-            for value in self.held[label]:
-                self.left[value] = self.left.get(value, 0) + HELD
-        for name, value in self.owner.items():
-            if self.left.get(value, 0) <= 0:
-                self.names.rest(name)
+            self.left.update(dict.fromkeys(self.held[label], HELD))
+        times = self.left.get
+        for name in [name for name, value in self.owner.items() if times(value, 0) <= 0]:
+            self.names.rest(name)
 
     # -- branches -------------------------------------------------------------------------------
 
@@ -325,8 +328,10 @@ class FunctionEmitter(Emitter):
         later = set(self._count_uses(join.after))
         later.update(*(self.held[label] for label in self.paths.leading(join.after)))
         self.held[join.label] = later
+        texts = (self.shown[value] for value in later if value in self.shown)
+        waits = {name for text in texts if not text.bound for name in text.reads}
         for parameter in join.parameters:
-            self.places[parameter] = name = self._place_behind(join, parameter, later)
+            self.places[parameter] = name = self._place_behind(join, parameter, later, waits)
             self.names.wake(name)
         before = self._state()
         self._resume(before.fork())
@@ -346,8 +351,13 @@ class FunctionEmitter(Emitter):
         self._forget_unread()
         return self._block(join.after, to)
 
-    def _place_behind(self, join: Join, parameter: Value, later: set[Value]) -> str:
-        """The variable of a join's parameter: that of an argument, where nobody reads it later."""
+    def _place_behind(
+        self, join: Join, parameter: Value, later: Set[Value], waits: Set[str]
+    ) -> str:
+        """The variable of a join's parameter: that of an argument, where nobody reads it `later`.
+
+        Expressions that are read later read the variables that `waits` has.
+        """
         taken = {self.places[p] for p in join.parameters if p in self.places}
         for name in self._next_places(parameter):  # it is handed on
             if name not in taken and self._may_be_bound(name):
@@ -360,9 +370,8 @@ class FunctionEmitter(Emitter):
             if shown is None or value in later or whole:
                 continue
             name = shown.fragment.text
-            texts = (self.shown[v] for v in later if v in self.shown)
-            waits = any(name in text.reads and not text.bound for text in texts)
-            if name not in taken and not waits and self._is_named_as(parameter, value, shown):
+            free = name not in taken and name not in waits
+            if free and self._is_named_as(parameter, value, shown):
                 return name
         return self.names.wish(self._stem(parameter, given[0]), self._waits(frozenset()))
 
@@ -485,7 +494,7 @@ class FunctionEmitter(Emitter):
 
     def _stem(self, parameter: Value, argument: Value) -> str:
         """What the variable of a parameter is called."""
-        values = [*self.paths.held_by(parameter), argument]
+        values = chain(self.paths.held_by(parameter), (argument,))
         names = (value.origin.name or self.wish.get(value) for value in values)
         return next(filter(None, names), "value")
 
@@ -504,8 +513,8 @@ class FunctionEmitter(Emitter):
             and mine
             and argument not in self.anchors
             and not self._needs_type(parameter, argument)
-            and re.fullmatch(rf"{re.escape(self._stem(parameter, argument))}(_\d+)?", name)
-            is not None
+            and name.startswith(stem := self._stem(parameter, argument))
+            and NUMBER.fullmatch(name, len(stem)) is not None
         )
 
     def _needs_type(self, parameter: Value, argument: Value) -> bool:

@@ -58,7 +58,8 @@ def saved(graph: Graph) -> dict[Value, str]:
 
 def _saves(graph: Graph, names: Names) -> tuple[str, list[str]]:
     """What is kept, by variable, type and, where the lengths are known, bytes."""
-    kept = {value: names[value] for value in saved(graph) if value in names}
+    by_section = saved(graph)
+    kept = {value: names[value] for value in by_section if value in names}
     groups: dict[str, list[str]] = {}
     total: int | None = 0
     for value, name in kept.items():
@@ -66,7 +67,7 @@ def _saves(graph: Graph, names: Names) -> tuple[str, list[str]]:
         size = bytes_of(graph.sizes, value.type, {})
         total = None if size is None or total is None else total + size
     lines = [f"{_listed(found)}: {type_}" for type_, found in groups.items()]
-    sections = dict.fromkeys(saved(graph).values())
+    sections = dict.fromkeys(by_section.values())
     title = f"Saves for the {' and the '.join(sections)}"
     return f"{title}, {bytes_text(total)}" if total else title, lines
 

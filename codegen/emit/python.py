@@ -257,10 +257,10 @@ class Emitter:
         for node in self.graph.all_nodes:
             if isinstance(node, Loop) and node.counter is not None:
                 counters.add(node.counter.index)
-            if not isinstance(node, Call) or not self._computes_number(node):
+            if not isinstance(node, Call) or not counters:
                 continue
             short = [v for v in node.operands if v in counters or found.get(v) in counters]
-            if len(short) == 1:
+            if len(short) == 1 and self._computes_number(node):
                 found[node.results[0]] = short[0]
         return found
 
@@ -508,8 +508,9 @@ class Emitter:
     def _holes(
         self, call: Call, spelling: Spelling
     ) -> tuple[dict[str, Fragment | Absent], frozenset[str]]:
-        called = {name: Fragment(known) for name, known in self.called.items()}
-        holes: dict[str, Fragment | Absent] = {**called}
+        holes: dict[str, Fragment | Absent] = {
+            name: Fragment(self.called[name]) for name in spelling.uses.keys() & self.called.keys()
+        }
         reads: frozenset[str] = frozenset()
         for name in spelling.variables:  # called as what they are part of
             of = self.shown[call.operands[0]]
