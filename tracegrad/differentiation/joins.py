@@ -22,6 +22,7 @@ from codegen.ir import (
     Value,
     renamed,
     walk,
+    with_blocks,
 )
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.cotangent_flow import active_values
@@ -231,7 +232,7 @@ class _Writer(WaysBack):
         match last:
             case Branch():
                 inner = tuple([self._rebuilt(b, ends) for b in last.blocks])
-                return block.with_nodes((*nodes, replace(last, blocks=inner)))
+                return block.with_nodes((*nodes, with_blocks(last, inner)))
             case Join():
                 inner = tuple([self._rebuilt(b, ends) for b in last.blocks])
                 return block.with_nodes((*nodes, self.keeping(last, inner)))

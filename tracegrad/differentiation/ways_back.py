@@ -37,6 +37,7 @@ from codegen.ir import (
     ends,
     renamed,
     walk,
+    with_blocks,
 )
 from codegen.spelling import Subscript
 from codegen.types import weak
@@ -550,7 +551,7 @@ class WaysBack:
                 key = last.operand.origin.name, bool(last.outcomes[i])
                 known = {**looks, key: last.operand}
             inner.append(self._given(within, label, arguments, parameters, known))
-        return block.with_nodes((*block.nodes[:-1], replace(last, blocks=tuple(inner))))
+        return block.with_nodes((*block.nodes[:-1], with_blocks(last, tuple(inner))))
 
     def _argument(self, builder: Builder, x: Given, parameter: Value) -> Value:
         if isinstance(x, Value):
@@ -570,14 +571,22 @@ class WaysBack:
     # -- what is kept -----------------------------------------------------------------------------
 
     def _with_kept(self, facts: JoinFacts, block: Block) -> Block:
-        """A block behind a join, which reads what the body made as parameters."""
-        read = [v for node in walk(block.nodes) for v in node.operands if v in facts.made]
+        """A block behind a join, which reads what the body made as parameters.
+
+        It ends in a join of the ways back. What stands behind that was written with what can be
+        read there (`_seen_behind`).
+        """
+        *before, met = block.nodes
+        assert isinstance(met, Join)
+        ways = met.body.with_nodes((*before, *met.body.nodes))
+        read = dict.fromkeys(v for n in walk(ways.nodes) for v in n.operands if v in facts.made)
+        if not read:
+            return block
         with self.reverse.stage.apart(self.graph.sizes) as builder:
-            known = dict.fromkeys((*read, *_outputs(block, facts.made)))
-            if known:
-                new = {value: self._kept_behind(facts, value) for value in known}
-                block = renamed(block, new)
-        return behind(builder, block)
+            new = {value: self._kept_behind(facts, value) for value in read}
+        ways, at = renamed(ways, new), len(before)
+        met = with_blocks(met, (ways.with_nodes(ways.nodes[at:]), met.after))
+        return behind(builder, block.with_nodes((*ways.nodes[:at], met)))
 
     def _kept_behind(self, facts: JoinFacts, value: Value) -> Value:
         """What stands behind a join for a value that its body made."""
@@ -637,14 +646,14 @@ class WaysBack:
     def keeping(self, join: Join, blocks: tuple[Block, ...]) -> Join:
         """A join that keeps what is read behind it, with the blocks that it has by now."""
         further = self.joins[join.label].further.values()
-        return replace(join, parameters=(*join.parameters, *further), blocks=blocks)
+        return Join(join.label, (*join.parameters, *further), blocks, join.origin)
 
     def leaving(self, again: Again) -> list[Node]:
         """The end of a way through a body, which leaves what is kept."""
         facts, builder = self.joins[again.label], Builder(self.graph.sizes)
         there = self._made_on(facts.ways[again])
         kept = [v if v in there else self._absent(builder, p) for v, p in facts.further.items()]
-        return [*builder.nodes, replace(again, arguments=(*again.arguments, *kept))]
+        return [*builder.nodes, Again(again.label, (*again.arguments, *kept), again.origin)]
 
 
 class Met:
@@ -774,12 +783,3 @@ def _condition(block: Block) -> Value | None:
 def behind(builder: Builder, block: Block) -> Block:
     """A block behind the nodes of a builder."""
     return block.with_nodes((*builder.nodes, *block.nodes))
-
-
-def _outputs(block: Block, among: Collection[Value]) -> Iterator[Value]:
-    """What the returns of a block give of some values."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Join):
-        for inner in last.blocks:
-            yield from _outputs(inner, among)
-    yield from [v for v in block.outputs if v in among]

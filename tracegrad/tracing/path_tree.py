@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 from codegen.ir import (
@@ -187,7 +187,7 @@ class Limb:
     again: tuple[Cycle, tuple[Value, ...]] | None = None  # the end of a turn
     meets: tuple[Joint, tuple[Value, ...]] | None = None  # the end of an arm
 
-    @property
+    @cached_property
     def inner(self) -> list[Limb]:
         """Where it goes on."""
         following = [inner for _, inner in arms_in_order(self)]
@@ -209,15 +209,16 @@ class Tree:
     closed: bool  # a shape depended on data: each path has lengths of its own
     lanes: frozenset[Value]  # of one example, where all were computed at once: nobody reads them
 
-    @property
-    def ends(self) -> Iterator[End]:
+    @cached_property
+    def ends(self) -> tuple[End, ...]:
         """The ends of the paths, in the order of the graph."""
-        limbs = [self.root]
+        found, limbs = [], [self.root]
         while limbs:
             limb = limbs.pop()
             if limb.end is not None:
-                yield limb.end
+                found.append(limb.end)
             limbs += reversed(limb.inner)
+        return tuple(found)
 
     @property
     def size(self) -> int:
@@ -573,7 +574,7 @@ def is_conditional(tree: Tree) -> bool:
         of = [output.type for output in end.outputs]
         return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
 
-    ends = list(tree.ends)
+    ends = tree.ends
     body = blocks(tree, lambda _, outputs, __: Block((), outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
