@@ -179,9 +179,13 @@ def clone(x: Tensor) -> Tensor:
 
 
 def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with values and gradient of its own; an array's copy, which gradients flow through."""
+    """A leaf with values and gradient of its own; an array's copy, which gradients flow through.
+
+    Of a number it is that number.
+    """
     if is_array_to_function(x):
-        memo[id(x)] = copied = x.copy()  # type: ignore[attr-defined]
+        number = is_scalar(x._array)
+        memo[id(x)] = copied = x if number else x.copy()  # type: ignore[attr-defined]
         return copied
     if not x.is_leaf:
         raise GradientError(

@@ -21,6 +21,7 @@ from tracegrad.world.effects import NoForm, as_printed, frozen, prints_plainly
 from tracegrad.world.guards import CALLED, GLOBAL, ITEM, PLAIN, PRESENT
 from tracegrad.world.native_reads import contents, guard_length, items_alone, with_plain_keys
 from tracegrad.world.tensor_places import ITEM as PLACE
+from tracegrad.world.untraced_world import filling
 from tracegrad.world.world import World, rule_for
 
 Operands = tuple[Any, ...]
@@ -220,9 +221,9 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
         return
     if not world.is_outside(x) or not _sets_in_c(x):
         world.changes(x)
-        method(x, *[items_alone(world, y) for y in rest], **keywords)
+        with filling(world, x):
+            method(x, *[items_alone(world, y) for y in rest], **keywords)
         with_plain_keys(world, x)
-        world.puts(operands, keywords)
         return
     found: dict[Any, Any] = dict(*[items_alone(world, y) for y in rest], **keywords)
     for key, value in found.items():

@@ -6,6 +6,7 @@ import operator
 import re
 import weakref
 from collections import OrderedDict, deque
+from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -67,6 +68,7 @@ from tracegrad.world.native_reads import (
 from tracegrad.world.number_inputs import is_of_transforms
 from tracegrad.world.numbers_for_functions import with_numbers_it_takes
 from tracegrad.world.scipy_table import is_distribution
+from tracegrad.world.untraced_world import filling
 from tracegrad.world.world import CALL, RULES, World, rule_for
 
 Operands = tuple[Any, ...]
@@ -280,8 +282,10 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         world.changes(x)
         if name in _COMPARING and not keywords.get("key"):
             _reads_items(world, x)
-        world.puts(operands, keywords)
-        result = method(x, *_plain(world, tuple(rest)), **_plain_keywords(world, keywords))
+        given, named = _plain(world, tuple(rest)), _plain_keywords(world, keywords)
+        world.puts((x, *given), named)
+        with filling(world, x) if name in _FILLING else nullcontext():
+            result = method(x, *given, **named)
         if name in _FILLING:
             with_plain_keys(world, x)
         return result

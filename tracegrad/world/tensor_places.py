@@ -37,10 +37,10 @@ ATTRIBUTE, ITEM, CELL, VARIABLE = range(4)
 NOTHING = object()
 _HOLDING: tuple[Any, ...] = (
     *(Tensor, list, tuple, dict, deque, set, frozenset, slice),
-    *(SimpleNamespace, partial, BaseException),
+    *(SimpleNamespace, partial, BaseException, FunctionType),
     *(MappingProxyType, type(iter([]))),
 )
-_WATCHED = (*_HOLDING, np.ndarray, FunctionType, MethodType)
+_WATCHED = (*_HOLDING, np.ndarray, MethodType)
 """An array may become a Tensor where it stands, which may be in a closure or a default."""
 
 
@@ -130,7 +130,10 @@ class Kept:
         """Whether a Tensor stands in a container, or stood where the function put x."""
         known = self._within.get(id(holder))
         found = None if known is None else known[1].get(id(x))
-        return type(x) is Tensor if found is None else found[1]
+        if found is not None:
+            return found[1]
+        given = self._originals.get(id(x), (x, x))[1]  # an array may have one in its place
+        return type(x) is Tensor and type(given) is Tensor
 
     def values(self) -> list[Any]:
         """What was written."""
@@ -310,6 +313,8 @@ class _Shown:
                 value.args = args
             self.of(vars(value), tensor)
             return value
+        if isinstance(value, FunctionType):
+            return self._function(value, tensor)
         if isinstance(value, type(iter([]))):
             for x in value.__reduce__()[1]:  # the list itself
                 self.of(x, tensor)
@@ -325,6 +330,14 @@ class _Shown:
         for name, x, found in changed:
             if found is not x:
                 kind.__setitem__(held, name, found)
+        return value
+
+    def _function(self, value: FunctionType, tensor: bool) -> FunctionType:
+        """A function with what it has as defaults; its cells are places of their own."""
+        defaults = self.of(value.__defaults__, tensor)
+        if defaults is not value.__defaults__:
+            value.__defaults__ = defaults
+        self.of(value.__kwdefaults__, tensor)
         return value
 
     def _set(self, value: Any, tensor: bool) -> Any:

@@ -198,13 +198,25 @@ def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any
     x = operands[0]
     if operation.__name__ not in _PUTTING_ALL or not _is_container(x):
         return operation(*operands, **keywords)
-    before = set(map(id, _items(x)))
-    try:  # what an iterator gives is known once it is there
-        return operation(*operands, **keywords)
+    try:
+        with filling(world, x):
+            return operation(*operands, **keywords)
     finally:
-        world.puts((x, [item for item in _items(x) if id(item) not in before]), {})
         if isinstance(x, dict):
             rekey(x, partial(_plain_key, world))
+
+
+@contextmanager
+def filling(world: StandIns, x: Any) -> Iterator[None]:
+    """Around a method that fills a container: what an iterator gives is known once it is there."""
+    if not _is_container(x):
+        yield
+        return
+    before = set(map(id, _items(x)))
+    try:
+        yield
+    finally:
+        world.puts((x, [item for item in _items(x) if id(item) not in before]), {})
 
 
 def _items(x: Any) -> list[Any]:
