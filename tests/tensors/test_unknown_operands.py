@@ -194,3 +194,82 @@ def test_operands_that_decide_themselves():
     value, name = tg.compile(lambda x: x * unit)(X)
     np.testing.assert_array_equal(value, X)
     assert name == "m"
+
+
+def on_right(other: Any) -> Any:
+    return lambda operation: lambda x: operation(x, other)
+
+
+def on_left(other: Any) -> Any:
+    return lambda operation: lambda x: operation(other, x)
+
+
+NUMBERS_BESIDE = {
+    "list": on_right([1.0]),
+    "list on the left": on_left([1.0]),
+    "tuple": on_right((1.0, 2.0)),
+    "range": on_right(range(2)),
+    "deque": on_right(deque([1.0])),
+    "None": on_right(None),
+}
+OPERATORS_OF_NUMBERS = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod),
+    *(operator.pow, operator.iadd, operator.imul, operator.lt, operator.ge, operator.matmul),
+    *(operator.eq, operator.ne),
+]
+READS_OF_NUMBERS = {
+    "x[()]": lambda x: x[()],
+    "x[...]": lambda x: x[...],
+    "x[None]": lambda x: x[None],
+    "x[0]": lambda x: x[0],
+    "x[:]": lambda x: x[:],
+    "len(x)": lambda x: len(x),
+    "for _ in x": lambda x: [y for y in x],
+    "x.shape": lambda x: x.shape,
+    "x[0] = 1.0": lambda x: operator.setitem(x, 0, 1.0),
+}
+
+
+def outcome_beside(f: Callable[[Any], Any], x: Any) -> Any:
+    """What plain Python gives, or that it raises."""
+    try:
+        return f(x)
+    except (TypeError, AttributeError) as error:
+        return AttributeError if isinstance(error, AttributeError) else TypeError
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("beside", NUMBERS_BESIDE)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_number_of_python_is_none_of_numpy_beside_a_list(beside, compiled):
+    for operation in OPERATORS_OF_NUMBERS:
+        f = NUMBERS_BESIDE[beside](operation)
+        expected = outcome_beside(f, 2.0)
+        with running(compiled):
+            for call in (
+                lambda x, f=f: tg.compile(f)(x),
+                lambda x, f=f: tg.value_and_grad(lambda x: (x * x, f(x)), has_aux=True)(x)[0][1],
+                lambda x, f=f: tg.grad(lambda y, d: (y, f(d["x"])), has_aux=True)(1.0, {"x": x})[1],
+            ):
+                for _ in range(2):
+                    found = outcome_beside(call, 2.0)
+                    assert type(found) is type(expected), operation
+                    assert found == expected, operation
+
+
+@pytest.mark.parametrize("read", READS_OF_NUMBERS)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_number_of_python_has_no_items(read, compiled):
+    f = READS_OF_NUMBERS[read]
+    expected = outcome_beside(f, 2.0)
+    with running(compiled):
+        for call in (tg.compile(f), tg.value_and_grad(lambda x: (x * x, f(x)), has_aux=True)):
+            assert outcome_beside(call, 2.0) is expected
+
+
+def test_a_number_of_numpy_computes_with_lists():
+    for x in (np.float64(2.0), np.array(2.0), tg.tensor(2.0)):
+        value, gradient = tg.value_and_grad(lambda x: (x * np.ones(1) + [1.0]).sum())(x)
+        assert float(value) == 3.0
+        assert float(gradient) == 1.0
+        assert float(tg.compile(lambda x: (x + [1.0])[0])(x)) == 3.0

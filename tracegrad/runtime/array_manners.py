@@ -20,6 +20,9 @@ import numpy as np
 
 from tracegrad.runtime.thread_state import STATE
 
+OF_PYTHON = frozenset({float, complex, int, bool})
+"""What a Tensor may hold instead of an array."""
+
 
 def is_array_to_function(x: Any) -> bool:
     """Whether a Tensor is an array or number of NumPy's in the eyes of the function that runs."""
@@ -29,6 +32,11 @@ def is_array_to_function(x: Any) -> bool:
     if STATE.standing:
         return not (is_own_leaf(x) or is_own(x))
     return STATE.arrays is not None and id(x) in STATE.arrays
+
+
+def is_number_of_python(x: Any) -> bool:
+    """Whether a Tensor is a float, int, complex number or bool in the eyes of the function."""
+    return type(x._array) in OF_PYTHON and is_array_to_function(x)
 
 
 def is_own_leaf(x: Any) -> bool:

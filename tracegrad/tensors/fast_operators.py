@@ -16,7 +16,11 @@ from codegen.types import DTYPES
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.ops.shape.creation import beside
 from tracegrad.ops.staging import Staged
-from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.array_manners import (
+    OF_PYTHON,
+    is_array_to_function,
+    is_number_of_python,
+)
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.tensors.devices import DeviceArray, DeviceError, class_in_numpy, is_number_here
@@ -26,8 +30,6 @@ from tracegrad.values.dispatch import FLOATING, SEQUENCES, Repeated, apply, dtyp
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
 """Operands that nobody can change afterwards; arrays go the general way, which copies them."""
-OF_PYTHON = frozenset({float, complex, int, bool})
-"""What a Tensor may hold instead of an array."""
 
 _new_tensor = Tensor.__new__
 _new_node = Node.__new__
@@ -211,9 +213,14 @@ def beside_unknown(
 
 
 def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
-    """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
+    """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none.
+
+    Beside a number of Python's they are lists.
+    """
     if isinstance(other, OTHERS) or is_jax_array(other):
         return NotImplemented if isinstance(other, TEXTS) else other
+    if is_number_of_python(like):
+        return NotImplemented
     if type(other) is range and is_array_to_function(like):
         return beside(list(other), like)
     if not isinstance(other, SEQUENCES):

@@ -45,6 +45,7 @@ from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
 from tracegrad.runtime.array_manners import (
     is_array_to_function,
     is_memory,
+    is_number_of_python,
     is_of_caller,
     is_own_leaf,
 )
@@ -72,7 +73,7 @@ from tracegrad.tensors.added_parts import ADDING, is_alike, is_part, last_added,
 from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.tensors.devices import DeviceArray, DeviceError
 from tracegrad.tensors.fast_operators import operand, repeats
-from tracegrad.tensors.numpy_words import refuse_resize
+from tracegrad.tensors.numpy_words import no_item, refuse_resize
 from tracegrad.tensors.refused_writes import (
     leaf_error,
     past_history,
@@ -83,6 +84,9 @@ from tracegrad.tensors.refused_writes import (
 )
 from tracegrad.tensors.tensor import Tensor, explained, node_of, wrap
 from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
+
+NUMBERS = (np.generic, float, complex, int)
+"""What no function writes to."""
 
 # -- the three ways -----------------------------------------------------------------------------
 
@@ -112,9 +116,8 @@ def _has_order(other: Any, target: Tensor) -> bool:
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
-    if isinstance(tensor._array, np.generic) and is_array_to_function(tensor):
-        kind = type(tensor._array).__name__
-        raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
+    if isinstance(tensor._array, NUMBERS) and is_array_to_function(tensor):
+        raise no_item(tensor, writes=True)
     added = last_added()
     if type(value) is Tensor and _is_there(tensor, key, value):
         return  # ``y[1:] += v``: the view has written it
@@ -350,6 +353,8 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     gets memory of its own, so that it does not keep the whole, and the next write needs no copy of
     the whole.
     """
+    if is_number_of_python(tensor):
+        raise no_item(tensor)
     part: Tensor = getitem(tensor, key)
     array, node = part._array, tensor._node
     is_element = isinstance(array, np.generic) and isinstance(

@@ -49,6 +49,12 @@ def no_items(x: Any) -> Exception:
     return ArgumentError(f"iteration over a 0-d Tensor: it has no axis to go along{at_line()}")
 
 
+def no_item(x: Any, writes: bool = False) -> Exception:
+    """A number is indexed, or written to."""
+    what = "does not support item assignment: it is a number" if writes else "is not subscriptable"
+    return DTypeError(f"'{class_to_function(x)}' object {what}{at_line()}")
+
+
 def no_index(x: Any) -> Exception:
     """Python needs an int, and finds an array, or a number that is none."""
     integral = x.dtype.kind in "iu"

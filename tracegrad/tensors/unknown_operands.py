@@ -20,7 +20,7 @@ from tracegrad.errors import DTypeError
 from tracegrad.ops.elementwise.python_numbers import as_python_number
 from tracegrad.ops.elementwise.ufuncs import equal, not_equal
 from tracegrad.ops.shape.creation import full_like
-from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.array_manners import is_array_to_function, is_number_of_python
 from tracegrad.tensors.devices import class_in_numpy
 from tracegrad.tensors.numpy_words import class_named
 from tracegrad.user_code.program_points import at_line
@@ -44,6 +44,8 @@ def compared(x: Any, other: Any, unequal: bool) -> Any:
     if kind in (Decimal, Fraction):
         return _compared_by_value(x, other, unequal, issubclass(of_numpy, np.ndarray))
     answer = _of_class(kind, "__eq__")
+    if is_number_of_python(x) and not isinstance(answer, types.FunctionType):
+        return NotImplemented  # Python asks the other, which no number equals
     no_number = issubclass(kind, str | bytes) or answer in EQUALS_NO_NUMBER
     if no_number and not _has_elements(kind):
         return full_like(x, unequal, dtype="bool") if x.ndim else NotImplemented
