@@ -118,6 +118,57 @@ def test_gradients_and_effects_are_those_of_the_program(
         assert np.isclose(found[1], central, rtol=1e-6)
 
 
+VIEWS = {
+    "own": lambda: np.arange(3.0) + 0.5,
+    "a part": lambda: (np.arange(8.0) + 0.5)[2:5],
+    "backwards": lambda: (np.arange(3.0) + 0.5)[::-1],
+    "strided": lambda: (np.arange(6.0) + 0.5)[::2],
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_so_they_are_in_each_call_with_the_same_array(
+    f: Any, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    g = tg.value_and_grad(f)
+    compiled, eager = VIEWS[view](), VIEWS[view]()
+    expected = [(*g(0.7, compiled), compiled.tolist()) for _ in range(3)]
+    monkeypatch.setattr(tg.config, "compile", False)
+    assert [(*g(0.7, eager), eager.tolist()) for _ in range(3)] == expected
+
+
+def test_pullbacks_of_several_calls_have_what_each_has_saved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tg.config, "compile", False)
+    x, pullbacks = np.arange(3.0), []
+
+    def written(w: Any) -> Any:
+        return an_argument(w, x)
+
+    for _ in range(4):
+        before = x.copy()
+        _, pull = tg.vjp(written, np.ones(3))
+        pullbacks.append((pull, before))
+        x += 1.0
+    for pull, before in pullbacks:
+        assert np.array_equal(pull(1.0)[0], before)
+
+
+def test_calls_that_are_over_keep_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tg.config, "compile", False)
+    x = np.zeros(10_000)
+    g = tg.grad(an_argument)
+    g(0.5, x)
+    tracemalloc.start()
+    for _ in range(50):
+        g(0.5, x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * x.nbytes
+
+
 def test_two_views_of_one_array_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(a: Any, out: Any) -> Any:
         out[:] = a * 2

@@ -20,7 +20,7 @@ from tracegrad.errors import ArgumentError, GradientError, TracegradError
 from tracegrad.machine.world_protocol import delete_plainly, set_plainly
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import LEAF
-from tracegrad.tape.write_checks import keep_before_write, memory_of, stamp
+from tracegrad.tape.write_checks import begins_run, keep_before_write, memory_of, stamp
 from tracegrad.tensors.devices import bare as array_of
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.values.dataclass_attributes import besides_fields
@@ -111,6 +111,7 @@ class Borrowed:
         def boxed(x: Any) -> Any:
             made = leaf(x)
             if isinstance(made, Tensor) and made is not x:
+                begins_run(made._array)
                 self.stands_for(x, made)
             return made
 

@@ -70,6 +70,9 @@ class State(threading.local):
     own: dict[int, Any] | None = None
     """Where it was called with arrays and the machine executes it: Tensors that it made itself, and
     what is computed of them, by id. They stand for no array."""
+    saved: set[int] | None = None
+    """Where it has written to memory: the ids of what owns the memory that nodes have saved since,
+    by which the next write knows whether it must keep what is there."""
     rewritten: bool = False
     """Arrays from outside hold recorded values for the function that runs: programs, which read the
     arrays themselves, are not for what it calls."""
@@ -101,6 +104,7 @@ class State(threading.local):
             or self.losing
             or self.arrays is not None
             or bool(self.own)
+            or self.saved is not None
             or self.apart is not None
         )
         aside = bool(

@@ -162,7 +162,12 @@ def record(
     node.traced = traced
     node.more = None
     slim(node)
+    if STATE.saved is not None:
+        note_saved.call(node)
     return node
+
+
+note_saved = Provided("what notes which memory a node has saved")
 
 
 def slim(node: Node) -> None:

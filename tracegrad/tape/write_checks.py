@@ -18,9 +18,10 @@ import numpy as np
 
 from tracegrad.errors import BackwardError
 from tracegrad.runtime.own_references import OwnReference
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import exported_memory
 from tracegrad.tape.foreign_arrays import Foreign, digest, memory_of, note_of
-from tracegrad.tape.tape import WRITES, Node, Output, needed_from, next_stamp
+from tracegrad.tape.tape import WRITES, Node, Output, needed_from, next_stamp, note_saved
 from tracegrad.user_code.program_points import Point, capture, label, variables
 
 
@@ -34,7 +35,8 @@ class _Written:
     point: Point | None = None
     before: list[tuple[int, np.ndarray | None]] | None = None
     """Writes of a function of arrays: their times, and what was there before, if it was kept."""
-    holders: int = 0  # how many referred to the memory when it had been written last
+    run: set[int] | None = None  # `STATE.saved` of the run that has written to it last
+    begun: int = 0  # the fewest that referred to it when runs began which had it as an argument
 
 
 _written: dict[int, _Written] = {}  # by id of the memory
@@ -69,26 +71,55 @@ def stamp(array: Any) -> None:
         entry.point = capture()
         entry.stamp = next_stamp()
         WRITES.last = max(WRITES.last, entry.stamp)
-        if entry.before is not None:
-            if not (entry.before and entry.before[-1][0] > last):
-                entry.before.append((entry.stamp, None))
-            entry.holders = sys.getrefcount(memory)
+        if entry.before is not None and not (entry.before and entry.before[-1][0] > last):
+            if entry.before and entry.before[-1][1] is None:
+                entry.before.pop()  # what was there then is as unknown
+            entry.before.append((entry.stamp, None))
 
 
 def keep_before_write(array: Any) -> None:
     """A function of arrays is about to write: what tapes have saved there is to stay as it was.
 
-    It is copied where somebody refers to the memory who did not after the last write.
+    It is copied before the first write of a run, and where a node has saved the memory since.
     """
     memory = memory_of(array)
     entry = _entry(memory) if type(memory) is np.ndarray and memory.flags.forc else None
     if entry is None:
         return
+    if STATE.saved is None and STATE.machine is not None:
+        STATE.update(saved=set())
+    saved, of_run = STATE.saved, entry.run
+    entry.run = saved
     if entry.before is None:
         entry.before = [(entry.stamp, None)] if entry.stamp else []
-    elif sys.getrefcount(memory) <= entry.holders:
+    elif saved is not None and saved is of_run and id(memory) not in saved:
         return
+    if saved is not None:
+        saved.discard(id(memory))
     entry.before.append((next_stamp(), memory.ravel(order="K").copy()))
+
+
+@note_saved.by
+def _note_saved(node: Node) -> None:
+    saved = STATE.saved
+    for array in arrays_of(node) if saved is not None else ():
+        if isinstance(array, np.ndarray):
+            saved.add(id(memory_of(array)))
+
+
+def begins_run(array: Any) -> None:
+    """A function of arrays is given an array.
+
+    Where no more refer to it than when another run began, no tape has what was there before.
+    """
+    memory = memory_of(array)
+    entry = _written.get(id(memory))
+    if entry is None or entry.before is None or entry.memory() is not memory:
+        return
+    holders = sys.getrefcount(memory)
+    if entry.begun and holders <= entry.begun:
+        entry.before = None
+    entry.begun = min(holders, entry.begun or holders)
 
 
 def _as_saved(array: np.ndarray, saved: float) -> np.ndarray | None:

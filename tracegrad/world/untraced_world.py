@@ -382,6 +382,7 @@ def interpreted(tapes: bool = False) -> Iterator[None]:
         rewritten=False,
         own_leaves=world.own_leaves,
         own=world.own,
+        saved=None,
     )
     try:
         yield
