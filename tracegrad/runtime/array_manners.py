@@ -36,7 +36,7 @@ def is_array_to_function(x: Any) -> bool:
 
 def is_number_of_python(x: Any) -> bool:
     """Whether a Tensor is a float, int, complex number or bool in the eyes of the function."""
-    return type(x._array) in OF_PYTHON and is_array_to_function(x)
+    return type(getattr(x, "_array", None)) in OF_PYTHON and is_array_to_function(x)
 
 
 def is_own_leaf(x: Any) -> bool:

@@ -491,6 +491,7 @@ def _on_tensors(
         with interpreted(), unrolled(TAKEN_WITHIN):
             values = [borrowed.box(primal, boxed) for primal in primals]
             returned = watch.run(call_user, f, values, {}, leaves=tensors)
+            STATE.machine.world.differentiates_by(tensors)
             if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
                 raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")
             main, aux = returned if has_aux else (returned, None)

@@ -231,6 +231,9 @@ class StandIns(machine.World):
         """The function calls a method that changes the first operand, perhaps by the others."""
         self.kept.puts(operands[0], added(operands, keywords))
 
+    def differentiates_by(self, leaves: Iterable[Tensor]) -> None:
+        """A derivative within the function has these as its own leaves."""
+
     def is_own_leaf(self, x: Any) -> bool:
         """Whether the function has made a Tensor itself, to differentiate by it: it stays that."""
         return self.own_leaves.get(id(x)) is x

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad import machine
+from tracegrad.autograd import engine
 from tracegrad.errors import ConversionError, MemoryAccessError
 from tracegrad.machine import natives
 from tracegrad.runtime.array_manners import is_array_to_function
@@ -51,6 +52,7 @@ class Answers(StandIns):
         self.outside = OutsideWrites()
         self.kept_as_given = Kept(self._originals)  # where Tensors stay what they are
         self.own: dict[int, Any] = {}  # Tensors that the function itself made
+        self._leaves_within: dict[int, Tensor] = {}  # of derivatives that it has taken
 
     def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         copies: Copies = {}
@@ -103,11 +105,21 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        if self.keeps_histories and x._node is not None:
+        if self.keeps_histories and x._node is not None and self._goes_outside(x):
             return x
         if not (tensor or id(x) in self.own):
             return bare(x)
         return x.detach() if x.requires_grad else x
+
+    def differentiates_by(self, leaves: Iterable[Tensor]) -> None:
+        self._leaves_within.update((id(leaf), leaf) for leaf in leaves if leaf._node is LEAF)
+
+    def _goes_outside(self, x: Tensor) -> bool:
+        """Whether the history of a Tensor is not that of derivatives within the function alone."""
+        if not self._leaves_within:
+            return True
+        leaves = engine.leaves_of(engine.left_behind([x]), [x])
+        return any(id(leaf) not in self._leaves_within for leaf in leaves)
 
     def interprets(self, function: FunctionType) -> bool:
         return is_interpreted(function.__globals__)
