@@ -304,6 +304,18 @@ def elements_left_out():
         assert tg.compile(f)(x).tolist() == [1.0, 0.0, 0.25]
 
 
+@otherwise("writes a row or column of an array to another one that crosses it")
+def writes_across():
+    def f(a):
+        a = a * 1.0
+        a[1] = a[:, 2]
+        return a
+
+    a = np.arange(9.0).reshape(3, 3)
+    assert tg.compile(f)(a)[1].tolist() == a[:, 2].tolist()
+    assert tg.jacobian(f)(a)[1, 1].tolist() == np.eye(9).reshape(3, 3, 3, 3)[1, 2].tolist()
+
+
 @otherwise("stands under `tg.checkpoint`, and")
 def effects_under_checkpoint():
     seen = []

@@ -51,7 +51,7 @@ from tracegrad.runtime.array_manners import (
 )
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import exported_memory, write_checks
-from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.foreign_arrays import memory_of, plain
 from tracegrad.tape.functions_apart import refuse_around
 from tracegrad.tape.own_leaves import refuse_kept_history, refuse_shared
 from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
@@ -119,8 +119,10 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
     if isinstance(tensor._array, NUMBERS) and is_array_to_function(tensor):
         raise no_item(tensor, writes=True)
     added = last_added()
-    if type(value) is Tensor and _is_there(tensor, key, value):
-        return  # ``y[1:] += v``: the view has written it
+    if type(value) is Tensor:
+        if _is_there(tensor, key, value):
+            return  # ``y[1:] += v``: the view has written it
+        value = _before_write(tensor, key, value)
     write: Callable[[], Tensor] = partial(with_items, tensor, key, value)
     if added is not None and added.result is value:
         write = added.onto(tensor, key) or write
@@ -133,6 +135,26 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
         refuse_around(tensor, value)
         refuse_unrecorded(tensor)
         _assign_memory(tensor, key, value)
+
+
+def _before_write(tensor: Tensor, key: Any, value: Tensor) -> Tensor:
+    """What is written; a copy of a row or column that looks at the memory otherwise than its place.
+
+    NumPy copies ``a[1] = a[:, 2]`` element by element, and reads what it has written.
+    """
+    array, given = tensor._array, value._array
+    if type(given) is not np.ndarray or not given.ndim or memory_of(given) is not memory_of(array):
+        return value
+    items = key if type(key) is tuple else (key,)
+    if not all([type(x) in _BASIC or (type(x) is Tensor and not x.ndim) for x in items]):
+        return value  # of what arrays say NumPy has a copy
+    numbers = [int(plain(x._array)) if type(x) is Tensor else x for x in items]
+    place = array[tuple(numbers)]
+    alike = np.ndim(place) != 1 or place.strides[-1] == given.strides[-1]
+    return value if alike else ew.copy(value)
+
+
+_BASIC = (int, slice, type(None), type(Ellipsis))
 
 
 def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
