@@ -46,9 +46,29 @@ def load(
     filename = f"<tracegrad {name} {digest}>"
     scope: dict[str, Any] = {"__name__": "generated", **(namespace or {})}
     exec(_compiled(loaded or text, filename), scope)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    linecache.cache[filename] = (len(text), None, _with_places(text), filename)
     function: Callable[..., Any] = scope[name]
     return function
+
+
+def _with_places(text: str) -> list[str]:
+    """The lines as warnings and tracebacks show them: each with the place that it is for.
+
+    NumPy's warnings name the line that runs, which is one of the source.
+    """
+    found, place = [], ""
+    for line in text.splitlines(keepends=True):
+        if comment := _PLACE.match(line):
+            place = f"  # {comment[1]}"
+        elif not line.strip():
+            place = ""
+        code = line.rstrip("\n")
+        found.append(line if comment or not place else f"{code}{place}\n")
+    return found
+
+
+_PLACE = re.compile(r" *# (.+?:\d+)(?:  |$)")
+"""A comment that says where statements come from."""
 
 
 @lru_cache(maxsize=512)
