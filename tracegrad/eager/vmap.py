@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
+from codegen.ir import NOWHERE, Builder, Call, Check, Node, Origin, Trait, Value
 from codegen.spelling import Subscript
 from tracegrad.arguments.batch_axes import Axis, spread
 from tracegrad.differentiation.batched_values import Lane
@@ -210,7 +210,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
         raise NotBatchedError("it changes something outside")
     for node in nodes:
         if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
-            raise NotBatchedError(f"{node.op.name} is called for each example")
+            raise NotBatchedError(_called(node))
     results, structure = flatten(returned)
     wide = _write(trace, nodes, given, lanes, [_value(trace, x) for x in results])
     finished = _finished(trace, results, structure, lanes, length, of, inputs)
@@ -337,9 +337,18 @@ def _count_of_ops(trace: Any, op: Any, operands: Sequence[Lane], attributes: dic
 
 def _look(node: Check) -> str:
     """What Python read there."""
-    origin = node.origin
-    line = f" ({origin.file}:{origin.line}  {origin.text.strip()})" if origin.line else ""
-    return f"Python reads a value that differs between examples{line}"
+    return f"Python reads a value that differs between examples{_at(node.origin)}"
+
+
+def _called(node: Call) -> str:
+    """What a program calls, and does not look into."""
+    at = _at(node.results[0].origin)
+    what = "Python code" if at and node.op.opaque else node.op.name  # type: ignore[attr-defined]
+    return f"{what} is called for each example{at}"
+
+
+def _at(origin: Origin) -> str:
+    return f" ({origin.file}:{origin.line}  {origin.text.strip()})" if origin.line else ""
 
 
 def _finished(

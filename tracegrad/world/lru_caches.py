@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import gc
 import operator
+import sys
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +19,7 @@ import numpy as np
 
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.callable_names import name_of_callable
-from tracegrad.world.code_origin import is_mutable
+from tracegrad.world.code_origin import is_mutable, is_of_tracegrad
 from tracegrad.world.guards import CALLED, MISSING, PLAIN
 from tracegrad.world.native_tables import CACHED
 from tracegrad.world.world import World, rule_for
@@ -58,7 +59,12 @@ _ASKED: WeakKeyDictionary[Any, set[int]] = WeakKeyDictionary()
 
 
 def ask(world: World, helper: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of a helper under a cache; every call of the program asks it again."""
+    """A call of a helper under a cache; every call of the program asks it again.
+
+    Not one of tracegrad's own, which only spare it work.
+    """
+    if is_of_tracegrad(vars(sys.modules[helper.__module__])):
+        return helper(*operands, **keywords)
     operands = tuple([_looked_at(world, x) for x in operands])
     keywords = {name: _looked_at(world, x) for name, x in keywords.items()}
     text = f"{name_of_callable(helper)}()"
