@@ -28,7 +28,9 @@ from tracegrad.values.pytree import (
     children,
     flatten,
     is_leaf,
+    leaf_paths,
     map_tree,
+    path_text,
     unflatten,
     unflatten_as,
 )
@@ -94,8 +96,12 @@ def in_c_order(array: Any, axes: int) -> bool:
 class Borrowed:
     """The arguments of one run on Tensors, and what became of them."""
 
-    def __init__(self, apart: bool = False) -> None:
-        """With `apart` a container that stands at two places is two: each has its gradient."""
+    def __init__(self, named: Callable[[], Iterable[tuple[str, Any]]], apart: bool = False) -> None:
+        """`named` gives the arguments with their names, for errors.
+
+        With `apart` a container that stands at two places is two: each has its gradient.
+        """
+        self._named = named
         self._apart = apart
         self._arrays: list[tuple[Any, Tensor, Any]] = []  # given, as the function had it, its node
         self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
@@ -205,7 +211,7 @@ class Borrowed:
             if not isinstance(array, np.ndarray) or _same_memory(tensor._array, array):
                 continue
             if overlapping(array, [*arrays[:i], *arrays[i + 1 :]]):
-                refuse_overlap("x")
+                refuse_overlap(self._text_of(given))
             if isinstance(given, Tensor):
                 given[...] = shown(tensor)  # type: ignore[index]
             else:
@@ -224,6 +230,15 @@ class Borrowed:
                 _replace(given, now, partial(self._shown, shown))
                 if shown is not array_of and STATE.machine is not None and STATE.trace is None:
                     _tell_of_tensors(STATE.machine.world, given, before)
+
+    def _text_of(self, given: Any) -> str:
+        """An array among the arguments as the user would write it: ``params["w"]``."""
+        for name, value in self._named():
+            leaves, spec = flatten(value)
+            for leaf, path in zip(leaves, leaf_paths(spec), strict=True):
+                if leaf is given:
+                    return path_text(name, path)
+        return "x"
 
     def settle_raised(self) -> None:
         """The function has raised: what it did before that is done; what cannot be, is left."""

@@ -157,6 +157,11 @@ class Arguments:
         places = {id(leaf): i for i, leaf in enumerate(x for x in self.leaves if x.traced)}
         return [places[id(leaf)] for leaf in leaves]
 
+    def named(self) -> Iterator[tuple[str, Any]]:
+        """The arguments, each with the name of its parameter; as they were given, too."""
+        yield from zip(self.parameters, self.values, strict=True)
+        yield from zip(self.parameters, self.given, strict=False)
+
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""
         return path_text(self.parameters[leaf.parameter], leaf.path)

@@ -264,7 +264,7 @@ def run_traced(
     enabled = bool(wanted) or not as_caller or STATE.grad_enabled
     world.mode_is_own = not wanted and enabled is not STATE.grad_enabled
     world.asked_mode = as_caller
-    values, borrowed = iter(tensors), Borrowed()
+    values, borrowed = iter(tensors), Borrowed(arguments.named)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     lists = _lists(world, arguments, tensors)
     if lists:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.arguments.argument_changes import Borrowed
-from tracegrad.arguments.signature import Arguments
+from tracegrad.arguments.signature import Arguments, names_of
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
 from tracegrad.compiled.tape_node import keep_numbers
@@ -116,9 +116,9 @@ def boxed_leaf(leaf: Any) -> Any:
     return entered(leaf) if held else leaf
 
 
-def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any], records: bool) -> Any:
+def on_tensors(call: Callable[[Sequence[Any]], Any], arguments: Arguments, records: bool) -> Any:
     """The function on arrays, which it has as Tensors; `records` tells that histories stay."""
-    borrowed = Borrowed()
+    values, borrowed = arguments.values, Borrowed(arguments.named)
     boxed = [borrowed.box(value, boxed_leaf) for value in values]
     before = STATE.update(standing=not _holds_tensors(values))
     try:
@@ -188,7 +188,7 @@ def derivative_of_arrays(
         inputs.append(_leaf_of(x))
         return inputs[-1]
 
-    borrowed = Borrowed(apart=True)
+    borrowed = Borrowed(lambda: zip(names_of(function), args, strict=False), apart=True)
     try:
         values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
     except _Unusual:
@@ -278,7 +278,7 @@ def derivative_on_tensors(
         made.append(tensor)
         return tensor
 
-    borrowed = Borrowed(apart=True)
+    borrowed = Borrowed(arguments.named, apart=True)
     values, of = [], {}
     for i, value in enumerate(arguments.values):
         values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))

@@ -16,7 +16,7 @@ from tracegrad.tape.foreign_arrays import Foreign
 from tracegrad.tape.tape import LEAF
 from tracegrad.tape.views import Step, base_of, disjoint, place_of, same_place
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.user_code.program_points import at_line
+from tracegrad.user_code.program_points import at_line, variables
 from tracegrad.values.dispatch import ndim_of
 
 
@@ -128,7 +128,9 @@ def read_only() -> ReadOnlyError:
 def leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
     if not is_own_leaf(base) and (base._is_traced or is_array_to_function(base)):
-        name = (base._traced[1].origin.name if base._is_traced else "") or "x"
+        traced = base._is_traced
+        known = [base._traced[1].origin.name] if traced else variables(lambda x: x is base)
+        name = next(filter(None, known), "x")
         return GradientError(
             f"an argument that is differentiated ({name}) is being used in an in-place "
             "operation, and its gradient would be that of another value: change a copy "

@@ -163,7 +163,7 @@ class _Run:
         before = STATE.update(standing=self.standing, draws=draws)
         try:
             with interpreted():
-                borrowed = Borrowed()
+                borrowed = Borrowed(tuple)
                 borrowed.watch(self.given, made)
                 for leaf, own in zip(flatten(self.given)[0], leaves, strict=True):
                     if own is not leaf:  # what is stored of it is the caller's own

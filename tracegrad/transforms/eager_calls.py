@@ -145,5 +145,5 @@ class EagerCalls:
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
         if not self._transform.differentiates:
-            return on_tensors(call, arguments.values, self._purpose is Purpose.ARRAYS)
+            return on_tensors(call, arguments, self._purpose is Purpose.ARRAYS)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)

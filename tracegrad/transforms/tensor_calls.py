@@ -136,7 +136,7 @@ class TensorCalls(VersionLookup):
         """A call on Tensors that are on a device: one on arrays of JAX."""
         arguments = self._bind(args, kwargs)
         one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
-        borrowed = Borrowed()
+        borrowed = Borrowed(arguments.named)
         plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare)
         try:
             result = self(*plain_args, **plain_kwargs)
@@ -149,7 +149,8 @@ class TensorCalls(VersionLookup):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
     ) -> Any:
         """A call of a derivative or `vmap` that leaves no tape: its versions are for Tensors."""
-        borrowed, mode = Borrowed(), CHOSEN[self._backend]
+        borrowed = Borrowed(lambda: self._bind(args, kwargs).named())
+        mode = CHOSEN[self._backend]
         plain = borrowed.bare((args, kwargs), bare_memory)
         may_read = STATE.grad_enabled and self._transform.differentiates
         key = mode, tuple([i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)])
@@ -284,7 +285,7 @@ class TensorCalls(VersionLookup):
     def _as_node(self, args: tuple[Any, ...], kwargs: dict[str, Any], tapes: bool) -> Any:
         """The same, MISS where there is no version for it."""
         mode = CHOSEN[self._backend]
-        borrowed = Borrowed()
+        borrowed = Borrowed(lambda: self._bind(args, kwargs).named())
         if self._is_beside_fields(self._bind(args, kwargs)):
             return MISS
         plain = borrowed.bare((args, kwargs), bare)

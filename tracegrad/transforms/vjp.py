@@ -18,7 +18,7 @@ import numpy as np
 from codegen.emit.formatting import formatted
 from tracegrad import config
 from tracegrad.arguments.argument_changes import Borrowed
-from tracegrad.arguments.signature import Arguments, name_of
+from tracegrad.arguments.signature import Arguments, name_of, names_of
 from tracegrad.autograd import engine
 from tracegrad.autograd.rule_outcomes import Interrupted, kept
 from tracegrad.compiled.guarded_entry import MISS
@@ -479,7 +479,8 @@ def _on_tensors(
         tensors.append(tensor)
         return tensor
 
-    borrowed, since = Borrowed(apart=True), next_stamp()
+    borrowed = Borrowed(lambda: zip(names_of(f), primals, strict=False), apart=True)
+    since = next_stamp()
     specs = tuple([flatten(primal)[1] for primal in primals])  # as before the function runs
     wants_tensors = STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves)
     numbers = STATE.standing or not wants_tensors

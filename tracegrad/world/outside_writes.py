@@ -29,6 +29,7 @@ from tracegrad.tape.write_checks import stamp
 from tracegrad.tensors.coercion import with_memory
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_conversions import written_into_plain
+from tracegrad.user_code.program_points import variables
 from tracegrad.values.dispatch import NUMERIC
 from tracegrad.world import native_tables
 from tracegrad.world.array_to_tensor import (
@@ -67,7 +68,7 @@ class OutsideWrites:
             if root.dtype.kind not in NUMERIC:
                 raise written_into_plain()
             if any(memory_of(x) is root for x in world.arrays_given()):
-                refuse_overlap("x")
+                refuse_overlap(next(filter(None, variables(lambda x: x is array)), "x"))
             self._enter(root, held_by_function(world))
         return self.tensor_of(array)
 
