@@ -655,7 +655,7 @@ def counts_outside_in_a_loop():
         for v in x:
             state["n"] += 1
             if state["n"] % 4 == 0:
-                state["log"].append(v)
+                state["log"].insert(0, v)
         return x.sum()
 
     plain, ours = ({"n": 0, "log": []} for _ in range(2))

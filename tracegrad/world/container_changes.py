@@ -124,8 +124,10 @@ def _takes_out(world: World, x: Any, key: Any) -> None:
 
 def append(world: World, method: Any, operands: Operands, keywords: Keywords) -> None:
     x, value = operands
-    if world.change(x) is not None:
-        world.does(method, x, value, text=world.text_of(x))
+    if world.change(x, reads=False) is not None:
+        done = world.does(method, x, value, text=world.text_of(x))
+        if world.loops is not None:
+            world.loops.lists.adds(x, value, done)
     world.puts(operands, keywords)
     method(x, value)
 

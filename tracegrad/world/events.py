@@ -228,12 +228,12 @@ class Told(Outcome):
 
     def _reading_of(self, x: Any) -> Guard | None:
         """How the run came to an object: by a name, or by a function that it called."""
-        known = [g for g in self.guards.values() if g.read in _BY_NAME and g.of is None]
+        known = [g for g in self.guards.values() if g.read in _BY_NAME]
         found = next((guard for guard in known if guard.value is x), None)
         return found or next((guard for guard in known if _reads_of(guard.value, x)), None)
 
-    def expects(self, place: Place) -> bool:
-        """Writes what stands at a place once more, as turns do that are to come; whether it can."""
+    def reaches(self, place: Place) -> bool:
+        """Goes the way to the holder of a place; whether it leads there."""
         for guard in place.way:
             if self.is_outside(guard.value):
                 continue
@@ -242,9 +242,13 @@ class Told(Outcome):
             found = self.read(guard.read, guard.holder, guard.name, guard.value, guard.text)
             if type(found) is FunctionType:
                 self.parts_of(found)
-        holder, name = place.holder, place.name
-        if not self.is_outside(holder) or place.now() is ABSENT:
+        return self.is_outside(place.holder)
+
+    def expects(self, place: Place) -> bool:
+        """Writes what stands at a place once more, as turns do that are to come; whether it can."""
+        if not self.reaches(place) or place.now() is ABSENT:
             return False
+        holder, name = place.holder, place.name
         if place.kind == tensor_places.ITEM:
             self.native(operator.setitem, holder, name, self.native(operator.getitem, holder, name))
         elif place.kind == tensor_places.CELL:
@@ -260,9 +264,12 @@ class Told(Outcome):
         if x is not ABSENT:
             self.kept.writes(place.kind, place.holder, place.name, x)
         place.put(x)
-        for i, done in enumerate(self._log):
-            sets = done.operation is operator.setitem
-            if sets and Place(place.kind, *done.operands[:2]) == place:
+        for i, done in reversed([*enumerate(self._log)]):
+            if not done.operands or done.operands[0] is not place.holder:
+                continue
+            if done.operation is not operator.setitem:
+                break  # what stood there before may stand elsewhere since
+            if Place(place.kind, *done.operands[:2]) == place:
                 self._log[i] = replace(done, operands=(*done.operands[:2], x))
 
     def entered(self, x: Any) -> tuple[Any, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -103,9 +103,23 @@ class Outcome(StandIns):
 
     def does(
         self, operation: Callable[..., Any], *operands: Any, text: str = "", **keywords: Any
-    ) -> None:
+    ) -> Done:
         """The function does something outside that a program may replay."""
-        self._log.append(Done(operation, operands, text, keywords))
+        done = Done(operation, operands, text, keywords)
+        self._log.append(done)
+        return done
+
+    def does_together(self, known: Sequence[Done], done: Done | None = None) -> None:
+        """Something in the log is done at once, by another entry in its place, or by another one's.
+
+        It comes where the first of this was; at the end, where it is to do nothing yet.
+        """
+        gone = set(map(id, known))
+        at = next((i for i, x in enumerate(self._log) if id(x) in gone), len(self._log))
+        put = [] if done is None else [done]
+        printed = [x for x in self._log[: self._printed] if id(x) not in gone]
+        self._printed = len(printed) + len(put) * (at < self._printed)
+        self._log[:] = [*self._log[:at], *put, *(x for x in self._log[at:] if id(x) not in gone)]
 
     def print_now(self) -> None:
         """What the function has printed is seen from now on: no program will print it."""

@@ -28,11 +28,17 @@ class Sequences(Told):
     items_alone: Callable[[Any], Any]
     enter_from: Callable[[str, Any, Any, Any, str], Any]
 
+    def reads_changed(self, x: Any) -> None:
+        """The function reads what a container holds that it has changed, or changes it again."""
+        if self.loops is not None:
+            self.loops.lists.reads_outside(x)
+
     def item(self, x: Any, key: int) -> Any:
         """An item of a list or deque from outside."""
         text, changed = f"{self.text_of(x)}[{key}]", self._changed.get(id(x))
         if changed is None:
             return self.read(ITEM, x, key, x[key], text)
+        self.reads_changed(x)
         source, by_length = changed.source(key)
         if source is ANY:
             return self.items(x)[key]
@@ -57,6 +63,8 @@ class Sequences(Told):
         More than `most` are by identity, where the container is.
         """
         text, changed = self.text_of(x), self._changed.get(id(x))
+        if changed is not None:
+            self.reads_changed(x)
         if changed is not None and changed.emptied:
             return list(x)
         before = x if changed is None else changed.before

@@ -206,6 +206,7 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
             self.effect(f"{text}, which may change")
         changed = self._changed.get(id(holder))
         if changed is not None:
+            self.reads_changed(holder)
             fact = changed.fact(read, name, value)
             own = read == PRESENT and self._is_own(changed, holder, name)
             if fact is None or own:
@@ -403,11 +404,11 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         if is_mutable(cls) and self.class_attribute(cls, "__del__") is not machine.ABSENT:
             self.effect(f"{cls.__name__}.__del__()")
 
-    def change(self, x: Any, moves: bool = True) -> Changed | None:
+    def change(self, x: Any, moves: bool = True, reads: bool = True) -> Changed | None:
         """The function is about to change a container; None for one that no program changes again.
 
         That is one which it made itself, or of a kind that is not known. `moves` tells that more is
-        done than to give an item another value.
+        done than to give an item another value, and `reads` that it is more than to append one.
         """
         if not self.is_outside(x):
             return None
@@ -416,6 +417,8 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
             return None
         if id(x) not in self._changed:
             self._changed[id(x)] = Changed(x)
+        if reads:
+            self.reads_changed(x)
         changed = self._changed[id(x)]
         changed.moved |= moves
         return changed

@@ -442,6 +442,7 @@ class Closing(WhileTests):
         cycle.ways.append(Way(body, arguments))
         head.cycle, self.walk.heads[cycle] = cycle, head
         self.closed.append(head)
+        self.lists.closes(head)
         self.reasons.get(head.frame.code, {}).pop(head.target, None)
         self._forget(body)
         return cycle

@@ -23,6 +23,7 @@ from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import wrap
 from tracegrad.world.loops.filled_lists import Filled
 from tracegrad.world.loops.loop_heads import INT, Head, turn_of
+from tracegrad.world.loops.outside_lists import Added
 from tracegrad.world.loops.resumption import reached
 from tracegrad.world.loops.widened_states import Change, Known, Learned, grows
 
@@ -56,11 +57,13 @@ class Growing:
 
     def growing(self, head: Head, held: Any) -> Known | None:
         """The variables that have the lists of a loop, to which not each turn appends once."""
-        slots = {id(leaf.holder): slot for slot, leaf in held.items() if len(slot) == 1}
+        slots = self.slots_of(held)
         lists = {id(items) for items, _ in self._grown(head)} | {id(c.items) for c in head.collects}
         found = [slots.get(key) for key in lists]
-        if not self.may_grow() or not all(slot and type(slot[0]) is int for slot in found):
+        if not self.may_grow() or not all(found):
             return None
+        if self.loops.world.tapes and any(isinstance(slot[0], Added) for slot in found if slot):
+            return None  # no node of a tape stands for a program with such lengths
         known = self.loops.states.get((head.frame.code, head.target), {})
         if any(Change.LOOKED in known.get(slot, GROWING) for slot in found):
             return None
@@ -198,6 +201,7 @@ class Growing:
             trace.waiting[value] = partial(self.forgets, items)
             if shown:
                 trace.shown.add(value)
+        self.are_rows(items)
         some = known.before > 0 or saved is not known.parameter
         self.known[id(items)] = Filled(items, tuple(items), rows, count, some, known.before)
 

@@ -9,7 +9,7 @@ others have, or show a part of one, the loop is unrolled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen.ir import Call, Trait, Value
@@ -29,6 +29,13 @@ class Source:
     value: Value
     age: Age | None  # None: of a turn that nobody knows
     by: tuple[Cycle | None, bool] = (None, False)  # the loop that handed it on; to its first turn
+    appended: tuple[int, bool] | None = None
+    """Of an item of a list: the append (an id), and whether a turn had it of those before."""
+
+    @property
+    def known(self) -> tuple[Any, ...]:
+        """What tells sources apart."""
+        return self.value, self.age, self.appended
 
 
 class Handed:
@@ -67,9 +74,9 @@ class Handed:
         seen, found = set(), []
         while waiting:
             source, of_item = waiting.pop()
-            if (source.value, source.age, of_item) in seen:
+            if (source, of_item) in seen:
                 continue
-            seen.add((source.value, source.age, of_item))
+            seen.add((source, of_item))
             further = [*self._before(source, of_item)]
             waiting += further
             if not further and not of_item:
@@ -84,7 +91,7 @@ class Handed:
             yield from ((found, of_item) for found in self._handed_to(source))
         elif value in self._meeting:
             for argument in self._meeting[value]:
-                yield Source(argument, self._age(argument, age), source.by), of_item
+                yield replace(source, value=argument, age=self._age(argument, age)), of_item
         elif not isinstance(node, Call):
             return
         elif of_item:
@@ -92,16 +99,19 @@ class Handed:
             lists = fills or Trait.HOLDS not in node.op.traits  # else a list of these arrays
             for operand in node.operands[:1] if lists else ():
                 yield Source(operand, None, source.by), True
+            appended = (id(node), False) if fills else None
             for operand in node.operands[1:2] if fills else () if lists else node.operands:
-                yield Source(operand, None, source.by), False
+                yield Source(operand, None, source.by, appended), False
         elif node.op is list_item or node.op is handed or Trait.VIEW in node.op.traits:
             operand = node.operands[0]
-            yield Source(operand, self._age(operand, age), source.by), node.op is list_item
+            of = replace(source, value=operand, age=self._age(operand, age))
+            yield of, node.op is list_item
 
     def _handed_to(self, source: Source) -> Iterator[Source]:
         """What a parameter of a loop may be, where the loop is left."""
         cycle, at = self._parameters[source.value]
         by, age = source.by[0] or cycle, source.age
+        appended = None if source.appended is None else (source.appended[0], True)
         turns = FEWEST if age is None else dict(age).get(cycle, 0)
         if age is not None:
             inside = self._inside[source.value]
@@ -110,11 +120,12 @@ class Handed:
         for way in cycle.ways:
             if way.arguments is not None:
                 argument = way.arguments[at]
-                yield Source(argument, self._age(argument, age), (by, source.by[1]))
+                yield Source(argument, self._age(argument, age), (by, source.by[1]), appended)
         first = turns < FEWEST - 2  # so many have ended, but for one that stands before the loop
         if not first or self._may_have_no_turn(cycle):
             argument = cycle.arguments[at]
-            yield Source(argument, self._age(argument, age), (by, source.by[1] or first))
+            to_first = by, source.by[1] or first
+            yield Source(argument, self._age(argument, age), to_first, appended)
 
     def _may_have_no_turn(self, cycle: Cycle) -> bool:
         """Whether a loop may be left before its first turn has ended."""
@@ -134,11 +145,27 @@ class Handed:
         return value not in self._makers
 
     def is_alike(self, one: Source, other: Source) -> bool:
-        """Whether two sources may be one array: made in one turn, or in none."""
+        """Whether two sources may be one array: made in one turn, or in none.
+
+        What one append puts into a list is another one in each turn, but for what a turn has of
+        those before. The last item may be a variable, too (`Lists._last`).
+        """
         if one.value is not other.value:
             return False
-        unknown = one.age is None or other.age is None
-        return not self._inside.get(one.value) if unknown else one.age == other.age
+        if one.age is not None and other.age is not None:
+            return one.age == other.age
+        inside = self._inside.get(one.value)
+        if not inside:
+            return True
+        if one.appended is None or other.appended is None:
+            return not self._may_be_last(one, other, inside[-1])
+        return one.appended != other.appended
+
+    def _may_be_last(self, one: Source, other: Source, cycle: Cycle) -> bool:
+        """Whether it is known where a variable is the last item of a list."""
+        age = one.age if one.appended is None else other.age
+        is_of_last = age is not None and dict(age).get(cycle) == 1
+        return is_of_last and any(c.last_parameter for c in self._heads[cycle].collects)
 
 
 def passed_on(
@@ -154,12 +181,22 @@ def passed_on(
     """
     handed_on = Handed(nodes, heads)
     known = {value: handed_on.sources(value) for value in (*kept, *returned)}
+    by_source: dict[Value, dict[tuple[Any, ...], list[tuple[Value, Source]]]] = {}
+    for value, sources in known.items():
+        for source in sources:
+            alike = by_source.setdefault(source.value, {}).setdefault(source.known, [])
+            if len(alike) < 2:  # so one of them is of another value
+                alike.append((value, source))
     found: list[tuple[Cycle | None, bool]] = []
     for value in kept:
-        others = [s for other in known if other is not value for s in known[other]]
         for source in known[value]:
-            alike = [other for other in others if handed_on.is_alike(source, other)]
-            if alike or handed_on.is_given(source.value):
-                found += [s.by for s in (source, *alike)]
+            others = [
+                next((other for of, other in alike if of is not value), None)
+                for alike in by_source[source.value].values()
+                if handed_on.is_alike(source, alike[0][1])
+            ]
+            same = [other for other in others if other is not None]
+            if same or handed_on.is_given(source.value):
+                found += [s.by for s in (source, *same)]
     by_loops = [(heads[cycle], first) for cycle, first in found if cycle is not None]
     return min(by_loops, key=lambda pair: pair[1], default=None)

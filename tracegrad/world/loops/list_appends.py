@@ -31,6 +31,7 @@ from tracegrad.world.loops.growing_lists import GROWING, Growing
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import outside_of_traces, shows, untraced
+from tracegrad.world.loops.outside_lists import OutsideLists
 from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.shared_rows import SharedRows
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
@@ -67,7 +68,7 @@ class Collected:
         return self.row is None
 
 
-class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
+class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -75,7 +76,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         self.trace = loops.trace
         self.log: list[tuple[list[Any], Any]] = []
         self.tracked: dict[int, Head] = {}
-        self.items, self.opened = {}, []
+        self.items, self.opened, self.closed = {}, [], {}
         self.known, self.listed, self.stand_ins = {}, {}, set()
         self.going = WeakSet()
         self.of_arguments: dict[Value, Value] = {}  # the arguments, of lists of any length
@@ -185,7 +186,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
                 self._open_growing(head, items, (), names)
                 continue
             row = self._row(head, len(items))
-            own = not self._had(next(iter(self.loops.heads.values())), items)
+            own = self._is_made_in_turn(items)
             opened = Collected(head, items, None, row, len(items), (), [*items], own)
             self._opens(opened, names)
         return True
@@ -218,7 +219,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
 
     def are_known(self, head: Head) -> Known | None:
         """The variables that have the lists of a turn; None where others have one."""
-        slots = {id(leaf.holder): slot for slot, leaf in head.begun.items() if len(slot) == 1}
+        slots = self.slots_of(head.begun)
         grown = {id(items) for items, _ in self._grown(head)}
         known = {id(c.items): slots.get(id(c.items)) for c in head.collects}
         if not grown <= known.keys() or None in known.values():
@@ -265,7 +266,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
             origin = Origin(self._name(head, items), True)
             row = self._row(head, before)
             begins, parameter = self._begins(head, items), Value(kind, origin)
-            own = not self._had(next(iter(self.loops.heads.values())), items)
+            own = self._is_made_in_turn(items)
             known = Collected(head, items, parameter, row, before, (value,), begins, own)
             self.appends_to(known, value, head.start)
             self._opens(known, names)
@@ -302,8 +303,16 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
 
     def _had(self, head: Head, items: list[Any]) -> bool:
         """Whether a list may have been there before the turns of a loop."""
+        found = self.added(items)
+        if found is not None:
+            return found[0] is head
         held = self._held(head)
         return id(items) in held or len(held) >= MOST_KNOWN
+
+    def _is_made_in_turn(self, items: list[Any]) -> bool:
+        """Whether a turn of the outermost loop makes a list."""
+        outermost = next(iter(self.loops.heads.values()))
+        return self.added(items) is None and not self._had(outermost, items)
 
     def grow(self, head: Head) -> bool:
         """Whether a turn appended to a list that was there before."""
@@ -320,7 +329,11 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
     def appends_elsewhere(self, head: Head) -> bool:
         """Whether a turn appended to a list that the function has, and no variable of it."""
         appended = {id(items): items for items, _ in self.log[head.logged :]}
-        others = {key for key, items in appended.items() if not self._had(head, items)}
+        others = {
+            key
+            for key, items in appended.items()
+            if not self._had(head, items) and self.added(items) is None
+        }
         others -= head.twins.keys()  # which go item by item
         return bool(others) and bool(self.loops.has_in_next_turn(head, others))
 
@@ -339,7 +352,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
 
     def _name(self, head: Head, items: list[Any]) -> str:
         slots = zip(head.frame.program.slots, head.frame.fast, strict=True)
-        return next((name for name, x in slots if x is items and name.isidentifier()), "rows")
+        names = (name for name, x in slots if x is items and name.isidentifier())
+        return next(names, "") or self.name_of(items)
 
     def _begins(self, head: Head, items: list[Any]) -> list[Any]:
         """What a list held after the first turn, without what stands for its last items."""
@@ -431,7 +445,19 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
         """Turns have been run: the lists get what these appended."""
         for known in head.collects:
             if not known.own:
-                known.items += map(_item, rows.pop(known.parameter, ()))
+                self.are_more(known.items, self._appended_rows(known, rows))
+
+    def _appended_rows(self, known: Collected, rows: dict[Any, list[Any]]) -> list[Tensor]:
+        """What a list gets of what turns have appended: arrays to the caller, if the run ends here.
+
+        It may raise before the loop is left.
+        """
+        world, found = self.loops.world, [*map(_item, rows.pop(known.parameter, ()))]
+        if known.values.isdisjoint(self.trace.shown):
+            for x in found:
+                if x._node is None or not world.tapes:
+                    world.stands_for(x, x._array)
+        return found
 
     def stands(self, items: list[Any]) -> Collected | None:
         """What stands for a list in turns, while a loop appends to it."""
@@ -441,7 +467,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
 
     def made_again(self, known: Collected, begins: Sequence[Any], rows: Any) -> list[Any]:
         """Such a list that turns of a loop around make, with what is in it by now."""
-        items = [*begins, *map(_item, rows.pop(known.parameter, ()))]
+        items = [*begins, *self._appended_rows(known, rows)]
         self.tracked.pop(id(known.items), None)
         known.items, self.tracked[id(items)] = items, known.head
         return items
@@ -464,6 +490,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms):
                         self.trace.shown.add(items[k]._traced[1])
             if last is not None:
                 items[-1] = last
+            self.are_rows(items)
             self.finishes(items, known.parameter)
             self.tracked.pop(id(items), None)
         if not self.grow_all(head):

@@ -151,6 +151,8 @@ class Head:
     idle_first: int = 0  # when the first turn began
     entering: bool = False  # it is asked which variables become parameters before the first turn
     untested: Any = None  # the state before it, where its test is that before the first turn
+    added: dict[int, Any] = field(default_factory=dict)
+    """What its turns append to containers from outside, by the ids of these."""
     whole: bool = False  # the first turn is recorded over parameters: which these are was known
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began

@@ -222,7 +222,7 @@ class Loops(Unrolling):
             if appends:
                 self.lists.appends(x, given[0])
             return
-        if changes_by_name(x, name, given):
+        if changes_by_name(x, name, given) and not self.lists.may_add(x, name, given):
             self.bars(f"{type(x).__name__}.{name} changes an object")
 
     def iterate(self, x: Any) -> Any:
@@ -498,7 +498,7 @@ class Loops(Unrolling):
         return (
             self.changes,
             head.changes,
-            sum(done.operation is not operator.setitem for done in world._log),
+            self.lists.others_done(head, world._log, operator.setitem),
             len(world.effects),
             *trace.generators.marks,
             trace.unseen,

@@ -21,6 +21,7 @@ from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.loops.loop_heads import Head, Leaf, Slot
 from tracegrad.world.loops.loop_runner import Walk
+from tracegrad.world.loops.outside_lists import Added
 from tracegrad.world.loops.remade_objects import (
     MOST_ITEMS,
     MOVING,
@@ -209,6 +210,8 @@ class Holding:
         for place in sorted(self.places, key=lambda place: place.kind != CELL):
             if id(place.holder) not in head.twins:
                 self._leaves(head, (place,), place.now(), found)
+        for known in head.added.values():
+            self._leaves(head, (known,), known.items, found)
         self._are_theirs(head)
         return found
 
@@ -254,8 +257,11 @@ class Holding:
         Places outside, to which turns are known to write, are variables as well.
         """
         for slot in known:
-            if isinstance(slot[0], Place) and slot[0] not in self.places:
-                self.world.expects(slot[0])
+            place = slot[0]
+            if isinstance(place, Added) and self.world.reaches(place):
+                self.lists.expects(head, place.holder)
+            elif isinstance(place, Place) and place not in self.places:
+                self.world.expects(place)
         return self._variables(head)
 
     def _learn_of_place(
