@@ -219,14 +219,20 @@ class Listing(GrowingLists):
             for node in items_in(nodes)
             if node.operands[0] in self.active and node.results[0] in self.read
         ]
-        for i, one in enumerate(found):
-            for other in found[:i]:
-                if one.operands[0] is other.operands[0]:
+        by_list: dict[Value, list[Row | None]] = {}
+        for node in found:
+            by_list.setdefault(node.operands[0], []).append(self._row(node.operands[1]))
+        for rows in by_list.values():
+            fixed = {r for r in rows if r is not None and r.index is None and type(r.plus) is int}
+            others = [row for row in rows if row not in fixed]
+            if len(others) + len(fixed) < len(rows):
+                raise Unrollable("items of a list are read that may be one")
+            for i, one in enumerate(others):
+                for other in (*fixed, *others[:i]):
                     self._require_apart(one, other)
         return found
 
-    def _require_apart(self, one: Call, other: Call) -> None:
-        a, b = self._row(one.operands[1]), self._row(other.operands[1])
+    def _require_apart(self, a: Row | None, b: Row | None) -> None:
         distance = None if a is None or b is None else a.minus(b)
         if distance is not None:
             sizes = self.graph.sizes
