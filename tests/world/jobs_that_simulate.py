@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -579,3 +579,44 @@ def volatility_model():
             model.floor = 0.2
 
     return model.nll, model, between
+
+
+@job(lambda rng: (rng.normal(size=3), rng.uniform(0.5, 1.5, 12)))
+def a_solver_that_logs():
+    """Each step appends to logs; between calls these are emptied, swapped and given to others."""
+
+    class Solver:
+        def __init__(self):
+            self.residuals, self.recent = [], deque(maxlen=5)
+            self.logs = {"states": [], "large": []}
+            self.damping, self.steps = 0.9, 0
+
+        def step(self, u, force):
+            new = self.damping * np.tanh(u + force)
+            self.steps += 1
+            self.residuals.append(np.sum((new - u) ** 2))
+            self.recent.append(np.max(new))
+            return new
+
+        def solve(self, u, forces):
+            self.residuals.append(u[0])
+            for t in range(len(forces)):
+                u = self.step(u, forces[t])
+                self.logs["states"].append(u * 2.0)
+                if u[0] > 0.7:
+                    self.logs["large"].append(u.sum())
+            self.logs["states"].append(u[1])
+            return np.sum(u * u)
+
+    solver = Solver()
+
+    def between(turn):
+        if turn == 2:
+            solver.residuals.clear()
+        elif turn == 3:
+            solver.logs["states"] = [0.5]
+            solver.damping = 0.8
+        elif turn == 4:
+            solver.recent = deque([1.0], maxlen=3)
+
+    return solver.solve, solver, between
