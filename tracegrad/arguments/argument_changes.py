@@ -66,9 +66,12 @@ def overwrite_argument(array: Any, value: Any) -> None:
 
 
 def overlapping(array: Any, others: Iterable[Any]) -> bool:
-    """Whether an array may share memory with one of the others."""
+    """Whether an array may share memory with one of the others, or of the arrays of a list."""
     return isinstance(array, np.ndarray) and any(
-        isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in others
+        np.may_share_memory(array, other)
+        if isinstance(other, np.ndarray)
+        else isinstance(other, list | tuple) and overlapping(array, other)
+        for other in others
     )
 
 

@@ -577,7 +577,7 @@ def _written(
     leaves = [leaf for leaf in arguments.leaves if leaf.traced]
     texts = [(arguments.text_of(leaf), arguments.name_of(leaf)) for leaf in leaves]
     written = written_leaves(tensors, inputs, texts)
-    arrays = [leaf.value for leaf in leaves]
+    arrays = [leaf.value if leaf.rows is None else leaf.rows for leaf in leaves]
     outside = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
     for store in written:
         if inputs[store.leaf] in trace.wanted:

@@ -134,6 +134,7 @@ class Version:
     told: bool = False  # that its calls lose the history of Tensors, where they do
     of_graph: bool = False  # made of the graph of another version, whose tree it has
     shows_exceptions: bool = False  # it shows where the program, which calls rules, is left
+    reads_key_order: bool = False  # the keys of a dictionary among the arguments, in their order
     raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
     listed: tuple[Place, ...] = ()  # arguments, lists of arrays, that its loops read by number
@@ -667,10 +668,9 @@ def make_version(
         results=results,
         built=built,
         assumed=assumed_by(run.world, forward.inputs, holders, written),
-        raises_as_math=run.trace.raises_as_math
-        or (replaces is not None and replaces.raises_as_math),
-        shows_exceptions=run.world.shows_exceptions
-        or (replaces is not None and replaces.shows_exceptions),
+        raises_as_math=run.trace.raises_as_math or getattr(replaces, "raises_as_math", False),
+        shows_exceptions=run.world.shows_exceptions or getattr(replaces, "shows_exceptions", False),
+        reads_key_order=run.world.reads_key_order or getattr(replaces, "reads_key_order", False),
         mode=mode,
         symbols=_symbols(program.graph),
         guards=(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import is_dataclass
+from typing import Any
 
 from codegen.sizes import IN_LENGTHS, Dim, as_python, limits
 from tracegrad.arguments.signature import Arguments, Leaf
@@ -17,7 +19,7 @@ from tracegrad.compiled.version import Version
 from tracegrad.errors import ExportError
 from tracegrad.export.constants import Literals
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.values.pytree import Attr, Child, Item, Path, TreeSpec
+from tracegrad.values.pytree import Attr, Child, Fixed, Item, Path, TreeSpec
 
 ARRAY = '''
 def _expect_array(array, text, dtype, ndim):
@@ -67,20 +69,45 @@ def _expect_number(value, text, kind):
 VALUE = '''
 def _expect_value(value, text, expected):
     """Raises unless `value` is the one that the program was written for."""
-    if type(value) is not type(expected) or value != expected:
+    if value is not expected and _kind(value) != _kind(expected):
         raise ValueError(
             f"{text} must be {expected!r}, not {value!r}: this file was written for that value, "
             "export it again for another"
         )
+
+
+def _kind(value):
+    """A value with its type, and those of what it holds; of floats as text, which has the sign."""
+    if isinstance(value, (tuple, frozenset)):
+        parts = map(_kind, value)
+        return type(value), frozenset(parts) if isinstance(value, frozenset) else tuple(parts)
+    if isinstance(value, slice):
+        return slice, _kind((value.start, value.stop, value.step))
+    return type(value), repr(value) if isinstance(value, (float, complex, np.inexact)) else value
+'''
+
+CLASS = '''
+def _expect_class(value, text, name, attributes=None):
+    """Raises unless an object is of the class of this name, with as many attributes."""
+    found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("__main__.")
+    if found != name:
+        raise TypeError(f"{text} must be a {name}, not of type {found}")
+    if attributes is not None and len(vars(value)) != attributes:
+        raise TypeError(f"{text} must have {attributes} attributes, not {list(vars(value))}")
 '''
 
 KEYS = '''
-def _expect_keys(tree, text, kind, keys):
-    """Raises unless `tree` is a dict with these keys."""
+def _expect_keys(tree, text, kind, keys, ordered=False):
+    """Raises unless `tree` is a dict with these keys, in this order where that is read."""
     if type(tree).__name__ != kind:
         raise TypeError(f"{text} must be a {kind}, not of type {type(tree).__name__}")
-    if set(tree) != set(keys) or (kind == "OrderedDict" and list(tree) != keys):
+    if {(type(key), key) for key in tree} != {(type(key), key) for key in keys}:
         raise ValueError(f"{text} must have the keys {keys}, not {list(tree)}")
+    if (ordered or kind == "OrderedDict") and list(tree) != keys:
+        raise ValueError(
+            f"{text} must have its keys in the order {keys}, which is read, not {list(tree)}: "
+            f"pass {{key: {text}[key] for key in {keys}}}"
+        )
 '''
 
 ITEMS = '''
@@ -136,6 +163,20 @@ def _expect_at_least(found, text, least):
         )
 '''
 
+APART = '''
+def _expect_apart(array, text, others):
+    """Raises where an array that is written to shares memory with another one that is read."""
+    for other in others:
+        parts = other if isinstance(other, (list, tuple)) else (other,)
+        for part in parts:
+            arrays = isinstance(array, np.ndarray) and isinstance(part, np.ndarray)
+            if arrays and np.may_share_memory(array, part):
+                raise TypeError(
+                    f"the function writes to {text}, which shares memory with another array that "
+                    "it reads: pass a copy of one of them"
+                )
+'''
+
 COUNT = '''
 def _expect_count(args, text, count):
     """Raises unless as many arguments were given as at the export."""
@@ -144,9 +185,9 @@ def _expect_count(args, text, count):
 '''
 
 NAMES = '''
-def _expect_names(kwargs, text, names):
-    """Raises unless the keywords are those of the export."""
-    if set(kwargs) != set(names):
+def _expect_names(kwargs, text, names, ordered=False):
+    """Raises unless the keywords are those of the export, in this order where that is read."""
+    if set(kwargs) != set(names) or (ordered and list(kwargs) != names):
         raise TypeError(f"{text} must take {names}, as at the export, not {list(kwargs)}")
 '''
 
@@ -158,10 +199,12 @@ FUNCTIONS = {
     "_expect_value": VALUE,
     "_expect_keys": KEYS,
     "_expect_items": ITEMS,
+    "_expect_class": CLASS,
     "_expect_list": LIST,
     "_expect_length": LENGTH,
     "_expect_equal_lengths": EQUAL,
     "_expect_at_least": LEAST,
+    "_expect_apart": APART,
 }
 IS_ARRAY = {
     "numpy": "type(array) is np.ndarray",
@@ -198,6 +241,23 @@ class Demands:
         lines += self._leaves(arguments)
         return [*lines, *self._lengths({p.name for p in parameters})]
 
+    def apart(self, stored: Iterable[str]) -> list[str]:
+        """Statements that demand that what is written to shares no memory with what is read.
+
+        `stored` are the variables of the file for arrays outside that are written into.
+        """
+        pairs = zip(self.version.arguments.leaves, self.leaves, strict=True)
+        traced = [(leaf, text) for leaf, text in pairs if leaf.traced]
+        arrays = [text for leaf, text in traced if leaf.kind[0] == "array"]
+        written = [traced[i][1] for i in self.version.written]
+        found = [(text, [*(x for x in arrays if x != text), *self.captures]) for text in written]
+        found += [(name, arrays) for name in stored]
+        return [
+            self._call("_expect_apart", text, repr(text), f"({', '.join(others)},)")
+            for text, others in found
+            if others
+        ]
+
     def _counts(self, parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
         """What ``*args`` and ``**kwargs`` take is as many, and named, as it was."""
         for p in parameters:
@@ -207,7 +267,9 @@ class Demands:
             if p.kind is inspect.Parameter.VAR_KEYWORD:
                 roots = [r for r in self.roots if r is not None and r.startswith(f"{p.name}[")]
                 keys = ", ".join(root[len(p.name) + 1 : -1] for root in roots)
-                yield self._call("_expect_names", p.name, repr(f"**{p.name}"), f"[{keys}]")
+                shown = [p.name, repr(f"**{p.name}"), f"[{keys}]"]
+                ordered = ["True"] if self.version.reads_key_order and len(roots) > 1 else []
+                yield self._call("_expect_names", *shown, *ordered)
 
     def text(self, root: str, path: Path) -> str:
         """How a part of an argument is read."""
@@ -241,11 +303,29 @@ class Demands:
             kind, count = f'"{spec.type.__name__}"', str(len(spec.steps))
             lines.append(self._call("_expect_items", text, repr(text), kind, count))
         elif spec.type in (dict, OrderedDict):
-            keys = [self.literals.key(step) for step in spec.steps]
-            kind = f'"{spec.type.__name__}"'
-            lines.append(self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]"))
+            by_key = {step.key: self.literals.key(step) for step in spec.steps}  # type: ignore[union-attr]
+            ordered = spec.order is not None and self.version.reads_key_order and len(by_key) > 1
+            keys = [by_key[key] for key in spec.order or () if ordered] or [*by_key.values()]
+            shown = [text, repr(text), f'"{spec.type.__name__}"', f"[{', '.join(keys)}]"]
+            lines.append(self._call("_expect_keys", *shown, *(["True"] if ordered else [])))
+        else:
+            lines += self._class(spec, text)
         for step, child in zip(spec.steps, spec.children, strict=True):
             lines += self._structure(child, self.text(text, (step,)))
+        return lines
+
+    def _class(self, spec: TreeSpec, text: str) -> list[str]:
+        """The class of a named tuple or dataclass, and the values of fields that are no arrays."""
+        kind: Any = spec.type
+        name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("__main__.")
+        shown = [text, repr(text), f'"{name}"']
+        if is_dataclass(kind) and getattr(kind, "__dictoffset__", False):
+            shown.append(str(len(spec.steps) + len(spec.fixed)))
+        lines = [self._call("_expect_class", *shown)]
+        for name, value in spec.aux.values.items() if isinstance(spec.aux, Fixed) else ():
+            field = f"{text}.{name}"
+            value_text = self.literals.text(value, f"the field {field}")
+            lines.append(self._call("_expect_value", field, repr(field), value_text))
         return lines
 
     def _leaves(self, arguments: Arguments) -> list[str]:

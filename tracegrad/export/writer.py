@@ -465,6 +465,8 @@ class File:
     def _wrapper(self) -> str:
         demands = Demands(self.version, self.roots, self.captures, self.literals)
         checks = demands.statements(self.parameters)
+        kinds = ((key[0], name) for key, (name, _) in self.stored.items())
+        checks += demands.apart(dict.fromkeys(name for kind, name in kinds if kind == "contents"))
         self.functions = demands.functions
         signature = self._signature()
         parts = [f"\n\ndef {self.name}({signature}):", self._docstring()]
@@ -605,12 +607,17 @@ class File:
 
     def _writes(self, returned: Returned, outputs: str) -> list[str]:
         """The statements that keep what the function stores, or write it to an argument."""
-        return [
-            f"np.copyto({self.leaves[store.leaf]}, {outputs}[{place}])"
-            if isinstance(store, ArgumentStore)
-            else f"{self.stored[store.place][0]} = {outputs}[{place}]"
-            for store, place in zip(returned.stores, returned.stored, strict=True)
-        ]
+        lines = []
+        for store, i in zip(returned.stores, returned.stored, strict=True):
+            if isinstance(store, ArgumentStore):
+                text = self.leaves[store.leaf]
+                if self.version.target == "jax":  # whose arrays are immutable
+                    lines.append(f"if isinstance({text}, np.ndarray):")
+                indent = INDENT if self.version.target == "jax" else ""
+                lines.append(f"{indent}np.copyto({text}, {outputs}[{i}])")
+            else:
+                lines.append(f"{self.stored[store.place][0]} = {outputs}[{i}]")
+        return lines
 
     def _call_jax(self, call: str, outputs: str, given: Sequence[str]) -> list[str]:
         """As above, with 64-bit types, the outcomes of looks, and NumPy out for NumPy in."""

@@ -298,6 +298,7 @@ def guard_returned(world: World, x: Any) -> None:
             world.numbers.look(items_alone(world, x))
         else:
             world.effect(f"{world.text_of(x)}, which it returns,")
+    world.reads_key_order |= world.is_given_dict(x)
     for item in children(x):
         guard_returned(world, item)
 

@@ -103,6 +103,15 @@ ASKS_WHO = frozenset(
     map(id, (operator.is_, operator.is_not, natives.is_item, type, id, isinstance))
 )
 """Operations that ask nothing of a Tensor but who it is, by id."""
+BY_KEY = frozenset(
+    {
+        *ASKS_WHO,
+        *map(id, (operator.getitem, operator.setitem, operator.contains, len, bool)),
+        *map(id, (operator.truth, operator.not_, hasattr, getattr, dict.get)),
+        *map(id, (dict.__getitem__, dict.__contains__, dict.__len__)),
+    }
+)
+"""Operations whose result no order of a dictionary's keys decides, by id."""
 
 _CHANGED_BY: dict[type, str] = {
     list: "append clear extend insert pop remove reverse sort __iadd__ __imul__ __setitem__ "

@@ -51,6 +51,7 @@ class StandIns(machine.World):
         self.shared: set[int] = set()  # ids of containers that arguments have at several places
         self.in_other_form = False  # the run has arguments otherwise than given: see `AsGiven`
         self.holds_jax = False  # some Tensors stand for arrays of JAX
+        self.reads_key_order = False  # the order of the keys of a dictionary among the arguments
 
     def denies(self, x: Any, name: str) -> bool:
         """Whether the array that a Tensor stands for has no such attribute, and the Tensor does."""

@@ -19,6 +19,7 @@ from itertools import takewhile
 from math import isfinite
 from os.path import basename
 from types import (
+    CellType,
     FunctionType,
     MappingProxyType,
     ModuleType,
@@ -30,6 +31,7 @@ import numpy as np
 
 from tracegrad import config, machine
 from tracegrad.errors import ConversionError
+from tracegrad.machine.translation import VARKEYWORDS
 from tracegrad.machine.world_protocol import get_plainly
 from tracegrad.ops.dtypes import DEFAULT
 from tracegrad.runtime.thread_state import STATE
@@ -51,7 +53,7 @@ from tracegrad.world.code_origin import (
 from tracegrad.world.container_copies import Copies
 from tracegrad.world.dict_keys import Keys
 from tracegrad.world.equal_keys import EqualKeys
-from tracegrad.world.functions import Functions, is_made_anew
+from tracegrad.world.functions import EMPTY, Functions, is_made_anew
 from tracegrad.world.guard_function import StateCheck, agrees, check, without
 from tracegrad.world.guards import (
     ATTRIBUTE,
@@ -547,6 +549,8 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
                 return taken
             operands = taken
         self.shows_parts(operation, (*operands, *keywords.values()))
+        if not self.reads_key_order and id(operation) not in native_tables.BY_KEY:
+            self.reads_key_order = any(map(self.is_given_dict, operands))
         if makes_arrays(operation, operands):
             given, before = array_given_to(operation, operands, keywords), operands
             operands = tuple([self.packed(x, given) for x in operands])
@@ -577,6 +581,18 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         if self._tensors:
             self._tell_of_tensors(operation, operands, result)
         return self.shows(operation, operands, keywords, result)
+
+    def is_given_dict(self, x: Any) -> bool:
+        """Whether a dictionary is one of the arguments, or what ``**kwargs`` took of these."""
+        if type(x) is not dict or id(x) in self._originals:
+            return type(x) is dict
+        frame = self.machine.frame
+        while frame is not None and frame.back is not None:
+            frame = frame.back
+        if frame is None or not frame.code.co_flags & VARKEYWORDS:
+            return False
+        cells = [y for y in frame.fast if type(y) is CellType and y != EMPTY]
+        return any([y is x for y in (*frame.fast, *[cell.cell_contents for cell in cells])])
 
     def to_c(self, value: Any, looks: bool = False) -> None:
         if looks or (self._performed is not None and not hands_on(self._performed)):
