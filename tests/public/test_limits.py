@@ -227,6 +227,34 @@ def other_sums():
         assert np.allclose(compiled, f(of), rtol=1e-12, atol=1e-9)
 
 
+@otherwise("is differentiated, and its value is a float of Python's on one arm")
+def other_numbers():
+    def least(x):
+        return min(x[0], 0.3)
+
+    for x, kind in ((np.ones(3), float), (np.zeros(3), np.float64)):
+        assert type(least(x)) is type(tg.compile(least)(x)) is kind
+        assert type(tg.value_and_grad(least)(x)[0]) is np.float64
+
+
+@otherwise("is differentiated forwards (`tg.jvp`, `tg.hessian`) through a loop")
+def other_signs_of_zeros():
+    def of_one_place(x):
+        z = 0.0
+        for _ in x:
+            z = np.tanh(x[1] + z)
+        return z
+
+    x = np.ones(8)
+    tg.config.compile = False
+    try:
+        expected = tg.hessian(of_one_place)(x)
+    finally:
+        tg.config.compile = True
+    found = tg.hessian(of_one_place)(x)
+    assert np.array_equal(found, expected) and found.tobytes() != expected.tobytes()
+
+
 @otherwise("looks at flags or strides of what `np.einsum`")
 def other_layouts():
     random = np.random.default_rng(0)

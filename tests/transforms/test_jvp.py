@@ -526,3 +526,23 @@ def test_wrong_uses_are_named(error, said, use, compile, monkeypatch):
 def test_nothing_that_moves_is_no_error():
     out, found = tg.jvp(lambda x: np.ones(3) + 0 * np.floor(x), (X,), (V,))
     assert np.array_equal(found, np.zeros(3)) and np.array_equal(out, np.ones(3))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize(
+    "function",
+    [lambda x, a: a * 2.0, lambda x, a: a, lambda x, a: a + 1, lambda x, a: 2.0],
+    ids=["times", "itself", "plus", "constant"],
+)
+def test_the_tangent_of_a_number_is_one_of_numpy(function, backend):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    at, dots = (np.ones(3), 0.5), (np.ones(3), 1.0)
+    before = tg.config.compile
+    try:
+        for tg.config.compile in (True, True, False):
+            value, tangent = tg.jvp(function, at, dots, backend=backend)
+            assert type(value) is float
+            assert type(tangent) is np.float64
+    finally:
+        tg.config.compile = before

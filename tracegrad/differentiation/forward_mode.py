@@ -185,7 +185,7 @@ class _Writer:
                         self.builder.append(node)
             if not nodes or not isinstance(nodes[-1], Branch | Loop | Join | Again):
                 self.stage.origin = replace(block.origin, name=None, final=False)
-                outputs = (*outputs, *[self._tangent_of(v) for v in next(self.asked)])
+                outputs = (*outputs, *[self._given_back(v) for v in next(self.asked)])
         return block.with_nodes(tuple(nodes), outputs)
 
     def _with_parameters(self, head: Loop | Join) -> Loop | Join:
@@ -241,6 +241,12 @@ class _Writer:
             return self._list_of_zeros(value)
         zeros: Value = zeros_of(self._staged(value)).value
         return zeros
+
+    def _given_back(self, value: Value) -> Value:
+        """A value's tangent as the caller gets it: a number is NumPy's, as gradients are."""
+        tangent = self._tangent_of(value)
+        strong: Value = strengthen(self._staged(tangent)).value if tangent.type.weak else tangent
+        return strong
 
     # -- calls ------------------------------------------------------------------------------------
 

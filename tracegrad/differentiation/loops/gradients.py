@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from codegen.ir import (
@@ -25,7 +26,6 @@ from codegen.ir import (
     Branch,
     Builder,
     Call,
-    Constant,
     Counter,
     Graph,
     Join,
@@ -63,7 +63,8 @@ from tracegrad.differentiation.loops.residuals import (
     giving,
     made_by,
 )
-from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
+from tracegrad.differentiation.loops.row_cotangents import Turns
+from tracegrad.differentiation.loops.rows_of_turns import RowsOfTurns
 from tracegrad.differentiation.loops.segments import Segments, has_budgets, times_looked_at
 from tracegrad.differentiation.loops.shared_arrays import with_flags, without_joins
 from tracegrad.differentiation.reverse_mode import Reverse
@@ -139,7 +140,7 @@ def _numbered(
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
-class _Writer(Reading, Telling, Listing, InTurns):
+class _Writer(Reading, Telling, Listing, InTurns, RowsOfTurns):
     def __init__(
         self,
         graph: Graph,
@@ -161,6 +162,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         self.ends: dict[Block, Block] = {}  # the backward behind each return
         self.rows: set[Value] = set()  # cotangents that were put together of rows
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
+        self.segmented, self.places = set(), {}
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.around = 0  # how often loops may be gone back through still, below 0
         self.counted, self.teller, self.tells = {}, {}, {}
@@ -317,11 +319,7 @@ class _Writer(Reading, Telling, Listing, InTurns):
         asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
         plain = {v: ct for v, ct in cts.items() if v not in self.tells}
 
-        def run(cts: Cotangents) -> Cotangents:
-            seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
-            found = self.reverse.run(nodes, seeds, asked)
-            return {value: ct.value for value, ct in found.items()}
-
+        run = partial(self._straight_through, nodes, asked)
         begun = self._loaded(items, plain, nodes, lambda: run(plain))
         return self._told(cts, self._stored(items, run({**plain, **begun}), begun))
 
@@ -637,7 +635,9 @@ class _Writer(Reading, Telling, Listing, InTurns):
         parameters.update((v, Value(BOOL, v.origin)) for v in keys if v in self.tells)
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
         if loop.label in self.segments:  # whose turns meet other rows than those of others
-            self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
+            begun = [parameters[v] for v in keys if mine[v] in self.empty]
+            self.empty.update(begun)
+            self.segmented.update(begun)
 
         lists = [v for v in keys if v in self.lists]
         for v in lists:
@@ -665,11 +665,13 @@ class _Writer(Reading, Telling, Listing, InTurns):
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
         self.empty.difference_update(parameters.values())
+        counted = Turns(turn.nodes, label, index, begin, self._least(count))
+        if loop.counter:
+            self.places.update(self._met_in_turns(counted, parameters, mine))
         with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then({**cts, **parameters})
             after = after.with_nodes((*builder.nodes, *after.nodes))
         if loop.counter:
-            counted = Turns(turn.nodes, label, index, begin, self._least(count))
             turn = turn.with_nodes(self._by_rows(counted, count, parameters, mine, after))
         first, before = self._written(count + (begin - 1)), self._number(begin - 1)
         if count.minus is not None:  # the user's numbers
@@ -689,33 +691,6 @@ class _Writer(Reading, Telling, Listing, InTurns):
             return 0
         start = self.graph.constant(loop.counter.start)
         return 0 if start is None else start.value  # type: ignore[return-value]
-
-    def _by_rows(
-        self, turn: Turns, count: Number, parameters: Cotangents, mine: Cotangents, after: Block
-    ) -> tuple[Node, ...]:
-        """The nodes of a turn that goes back, which write rows as a tape does it."""
-
-        def ahead(parameter: Value, update: Call, n: int, as_there: bool) -> None:
-            (value,) = [v for v, p in parameters.items() if p is parameter]
-            builder = self.reverse.builder
-            none = builder.constant(-0.0, replace(mine[value].type, shape=()))
-            number = self._written(count + (turn.lowest - 1 + n))
-            places = [number]
-            if as_there:
-                places = [turn.at(number, v, builder) for v in update.operands[2:]]
-            given, origin = dict(update.attributes), mine[value].origin
-            (mine[value],) = builder.call(set_at, (mine[value], none, *places), origin, **given)
-
-        known = {r: node for node in turn.nodes for r in node.results}
-
-        def is_zero(value: Value) -> bool:
-            made = known.get(value) or self.reverse.builder.producer.get(value)
-            return isinstance(made, Constant) and made.value == 0
-
-        empty = {p: None for v, p in parameters.items() if mine[v] in self.empty}
-        nodes = set_once(turn, empty, self.graph.sizes, ahead)
-        turn = replace(turn, nodes=nodes)
-        return without_resets(turn, list(parameters.values()), after, is_zero)
 
     def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
         """Raises `Unrollable` where turns need items that may have no cotangent."""

@@ -199,7 +199,7 @@ class Listing(GrowingLists):
         self.read.update(v for end in ends(self.graph.block) for v in end.outputs)
         loops = [node for node in self.graph.all_nodes if isinstance(node, Loop)]
         parameters = (p for loop in loops for p in loop.parameters)
-        filled = (p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:])))
+        filled = (p for p in parameters if any(map(self._is_filled, self.graph.given[p][1:])))
         self.lists = frozenset((*filled, *(n.results[0] for n in lists_in(self.graph.nodes))))
         self.flowing = with_cotangents(self.graph)
         self.met, self.fresh, self.vague, self.begun = {}, set(), set(), {}
@@ -208,6 +208,21 @@ class Listing(GrowingLists):
         made = self.graph.producer.get(value)
         begins = isinstance(made, Call) and made.op is new_list and bool(made.operands)
         return begins or (isinstance(made, Call) and made.op in FILLING)
+
+    def _is_filled(self, value: Value) -> bool:
+        """Whether it is an array of a list, to which a turn puts an item, or arms that meet do."""
+        return any(map(self._is_collected, self._on_each_way(value)))
+
+    def _on_each_way(self, value: Value) -> Iterator[Value]:
+        """What a value is on the ways through arms that meet, as far as it is a parameter there."""
+        waiting, seen = [value], set[Value]()
+        while waiting:
+            value = waiting.pop()
+            if isinstance(self.graph.producer.get(value), Join):
+                waiting += [v for v in self.graph.given[value] if v not in seen]
+                seen.add(value)
+            else:
+                yield value
 
     def _row(self, value: Value) -> Row | None:
         return row_of(self.graph.producer, value, self.counters)
@@ -516,8 +531,10 @@ class Listing(GrowingLists):
         """The rows that these turns have put into a list; None where nobody knows which."""
         counter = loop.counter
         start = None if counter is None else self._row(counter.start)
-        for argument in self.graph.given[rows][1:]:
-            row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
+        given = [v for value in self.graph.given[rows][1:] for v in self._on_each_way(value)]
+        for argument in dict.fromkeys(given):
+            put = self._put_in(argument)
+            row = None if put is None else self._row(put[1])
             if row is None or start is None or turns[0] is None or turns[1] is None:
                 yield None
                 continue

@@ -7,7 +7,7 @@ meets a row first follows from how far their numbers are from the counter's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from codegen.rewrite import substituted
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Subscript, Window
 from tracegrad.ops.elementwise.ufuncs import add, multiply, negative, subtract
+from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.shape.indexing import (
     add_at,
     element,
@@ -102,22 +103,29 @@ class Turns:
 
 def set_once(
     turn: Turns,
-    empty: Iterable[Value],
+    empty: Mapping[Value, bool],
     sizes: Sizes,
     ahead: Callable[[Value, Call, int, bool], None],
 ) -> tuple[Node, ...]:
     """The nodes of a turn, which sets each row where it is met first (-0.0 stays so).
 
-    `empty` are parameters that begin as zeros. Turns go from the last number to the first, so that
+    `empty` are parameters that begin as zeros; True tells that other turns, of other rows, have
+    been before. Turns go from the last number to the first, so that
     the lowest row of a turn is one that nobody has met. Rows above those that are the lowest of a
     turn are met first by others, in the first turns: ``ahead(parameter, update, n, False)`` makes
     the row that is `n` from the first number -0.0, which changes no sum. Slices are met as a whole:
     ``ahead(parameter, update, n, True)`` makes that -0.0 which the update meets in the turn there.
+    So is a place that is the same in all turns, where each of them meets it.
     """
     sets: dict[Node, None] = {}
-    for parameter in empty:
+    for parameter, segmented in empty.items():
         ways = _Ways(turn, parameter)
         if not ways.are_known():
+            continue
+        if ways.places:
+            for row, updates in ways.first.items():
+                if not segmented and all(row in end.surely for end in ways.ends):
+                    ahead(parameter, updates[0], 0, True)
             continue
         if ways.meet_slices:
             for update, turns in zip(ways.updates, ways.meet_first(), strict=True):
@@ -134,6 +142,22 @@ def set_once(
             for n in range(lowest + 1, highest + 1):
                 ahead(parameter, ways.updates[0], n, False)
     return _set(turn.nodes, sets.keys(), sizes)
+
+
+def met_by(turn: Turns, parameter: Value) -> tuple[Subscript, ...]:
+    """Where turns may write to a parameter that begins as zeros; nothing where nobody knows."""
+    ways = _Ways(turn, parameter)
+    if not ways.are_known():
+        return ()
+    if ways.places:
+        return tuple([index for index, _ in ways.places])
+    along = _along(ways.updates[0])
+    (times, lowest, _), *_ = ways.rows
+    low = times * turn.lowest + lowest
+    ended = any(_end_of_axis(update) is not None for update in ways.updates)
+    if ended or times < 1 or low < 0 or not isinstance(along, int):
+        return ()
+    return (Subscript((*[slice(None)] * (along - 1), slice(low, None))),)
 
 
 Row: TypeAlias = tuple[int, int, Dim]
@@ -165,6 +189,7 @@ class _Ways:
         self.parameter = parameter
         self.updates: list[Call] = []
         self.met_in_turn: list[Row] = []  # the rows of each of these
+        self.places: list[tuple[Subscript, Row]] = []  # those that are the same in all turns
         self.first: dict[Row, list[Call]] = {}  # the updates that meet a row first in a turn
         self.ends: list[_Met] = []  # what turns have met
         self.arrived: dict[object, list[tuple[list[int], Value, _Met]]] = {}
@@ -240,20 +265,38 @@ class _Ways:
         only = sum(v is value for v in call.operands) == 1 and call.operands[0] is value
         if call.op not in (add_at, subtract_at) or not only:
             raise _Other
-        if self.updates and _along(call) != _along(self.updates[0]):
-            raise _Other
-        base = self.turn.row(call.operands[2]) if len(call.operands) > 2 else None
-        if _end_of_axis(call) is not None:
-            base = 0, 0
-        if base is None:
-            raise _Other
-        row = (*base, _rows_of(call))
+        row = self._row_of(call)
         self.updates.append(call)
         self.met_in_turn.append(row)
         first = self.first.setdefault(row, [])
         if row not in met.maybe:
             first.append(call)
         return call.results[0], met.too(row)
+
+    def _row_of(self, call: Call) -> Row:
+        """The rows that an update meets."""
+        if len(call.operands) == 2:
+            return self._place_of(call.attribute("index"))
+        if self.updates and (self.places or _along(call) != _along(self.updates[0])):
+            raise _Other
+        base = self.turn.row(call.operands[2])
+        if _end_of_axis(call) is not None:
+            base = 0, 0
+        if base is None:
+            raise _Other
+        return (*base, _rows_of(call))
+
+    def _place_of(self, index: Subscript) -> Row:
+        """A place that is the same in all turns, by a number of its own."""
+        if self.updates and not self.places:
+            raise _Other
+        for other, row in self.places:
+            if other == index:
+                return row
+            if not apart(other, index):
+                raise _Other
+        self.places.append((index, (0, len(self.places), 1)))
+        return self.places[-1][1]
 
     def _ends(self, again: Again, value: Value, met: _Met) -> None:
         places = [i for i, v in enumerate(again.arguments) if v is value]
