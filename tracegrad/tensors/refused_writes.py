@@ -29,11 +29,25 @@ def refuse_recorded(tensor: Tensor) -> None:
         return
     if base._node is LEAF and STATE.grad_enabled:
         raise leaf_error(base, tensor)
+    given = _given_for(base)
+    if given is not None and STATE.grad_enabled and base_of(given)._node is LEAF:
+        error = leaf_error(base_of(given), given if base is tensor else tensor)
+        STATE.trace.refused_to_caller = error
+        raise error
     if type(base._array) is Foreign and STATE.trace is None:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
             "cannot write: change a copy (x = x.clone())"
         )
+
+
+def _given_for(traced: Tensor) -> Tensor | None:
+    """The caller's Tensor that one of a trace stands for, if it does."""
+    trace = STATE.trace
+    if trace is None or trace.world is None:
+        return None
+    given = trace.world.original(traced)
+    return given if given is not traced and type(given) is Tensor else None
 
 
 def goes_past_history(base: Tensor, path: Sequence[Step]) -> bool:

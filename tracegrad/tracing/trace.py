@@ -128,6 +128,7 @@ class Trace:
         self.exceptions = 0  # how often
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.asked: set[int] = set()  # ids of values that were an operand of C code
+        self.refused_to_caller: Any = None  # an error that a call without a trace raises, too
         self.shown: set[Value] = set()  # Tensors for the function's caller too
         self.filled: list[Any] = []  # Tensors that took the place of the function's own arrays
         self.errors = np.geterr()  # what NumPy does about floating-point errors

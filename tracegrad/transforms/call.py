@@ -42,12 +42,7 @@ from tracegrad.compiled.version import Answer, Left, Version, make_version, trac
 from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
 from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.eager.derivatives import (
-    arrays_for_arrays,
-    derivative_of_arrays,
-    derived_of_run,
-    handed_out,
-)
+from tracegrad.eager.derivatives import derivative_of_arrays, derived_of_run, handed_out
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
@@ -67,7 +62,7 @@ from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.devices import bare
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
-from tracegrad.tracing.outputs import Transform, differentiated, placed, require_devices
+from tracegrad.tracing.outputs import Transform, differentiated, require_devices
 from tracegrad.tracing.path_tree import with_turns
 from tracegrad.tracing.restarts import (
     AsGiven,
@@ -173,12 +168,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs, eagerly=True)
         args, kwargs = with_keys_of_jax((args, kwargs)) if STATE.of_jax else (args, kwargs)
-        STATE.outcomes.is_last_run()
-        returned = call_user(self._function, args, kwargs, self)
-        result = placed(returned, self._transform, self.__name__)
-        if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
-            return result
-        return arrays_for_arrays(result)
+        return self._uncompiled(args, kwargs, leaves)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if reads_history(self._function):

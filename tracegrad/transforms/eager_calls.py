@@ -12,19 +12,26 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tracegrad.arguments.signature import Arguments, is_jax
+from tracegrad.compiled.traced_run import not_executed
 from tracegrad.config.compile_mode import CHOSEN
-from tracegrad.eager.derivatives import derivative_on_tensors, handed_out, on_tensors
+from tracegrad.eager.derivatives import (
+    arrays_for_arrays,
+    derivative_on_tensors,
+    handed_out,
+    on_tensors,
+)
 from tracegrad.eager.journal import journaled
 from tracegrad.eager.within_traces import left
 from tracegrad.errors import warn_caller
 from tracegrad.execution.nonfinite import checking
 from tracegrad.runtime.concurrency import Runs
 from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
-from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.outputs import Transform, placed
 from tracegrad.tracing.restarts import Purpose
-from tracegrad.user_code.closures import reads_history
+from tracegrad.user_code.closures import holds_history, reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.pytree import flatten
 from tracegrad.world.plain_functions import runs_as_it_is
@@ -98,6 +105,30 @@ class EagerCalls:
             if self._is_plain(arguments):
                 return self._as_it_is(arguments)
             return self._eager(arguments)
+
+    def _uncompiled(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        """The call of a function that is not compiled: the function itself runs."""
+        if self._has_histories(leaves) and not not_executed(self._function):
+            result = self._inline(self._bind(args, kwargs))
+        else:
+            STATE.outcomes.is_last_run()
+            returned = call_user(self._function, args, kwargs, self)
+            result = placed(returned, self._transform, self.__name__)
+        if STATE.trace is not None or any(isinstance(leaf, Tensor) for leaf in leaves):
+            return result
+        return arrays_for_arrays(result)
+
+    def _has_histories(self, leaves: Sequence[Any]) -> bool:
+        """Whether a call without a program may hand Tensors with a history to functions of NumPy.
+
+        Only in the machine these take such Tensors in lists, and in arrays that are written to.
+        """
+        if STATE.trace is not None or STATE.machine is not None or not STATE.grad_enabled:
+            return False
+        given = any([isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves])
+        return given or holds_history(self._function, with_globals=True)
 
     def _is_plain(self, arguments: Arguments) -> bool:
         """Whether plain Python gives what the function gives on Tensors, and nobody watches it."""
