@@ -434,7 +434,8 @@ def _made_again_for(error: Exception, world: World, of_histories: bool) -> BaseE
     if isinstance(error, GradientError):  # of what is no part of a run in the caller's mode,
         if world.mode_is_own:
             return AsksMode()
-        if of_histories and error is not trace.refused_to_caller:  # or of what stands for the caller's Tensors
+        # or of what stands for the caller's Tensors
+        if of_histories and error is not trace.refused_to_caller:
             return RefusedInTrace(error)
     return None
 

@@ -34,6 +34,7 @@ REARRANGING = frozenset(
     TABLE[name] for name in ("expand_dims", "flip", "in_order", "reshape", "squeeze", "transpose")
 ) | {in_place_of, in_rows, lying_like}
 """Views that show every element once: their rule for cotangents is their inverse."""
+FLIP = TABLE["flip"]
 _REPEATING = (TABLE["broadcast_to"], windows)
 
 
@@ -256,7 +257,9 @@ def _written(x: Any, step: Step, value: Any) -> Any:
         at = {"counts": (), "repeats": False, **attributes}
         return set_at(x, value, *step.others, **at)
     if op in REARRANGING:
-        return op.vjp(value, value, x, **attributes)[0]
+        written = op.vjp(value, value, x, **attributes)[0]
+        # flipped, it would lie backwards in memory, which the array does not
+        return in_place_of(written, x) if op is FLIP and STATE.trace is not None else written
     if op in _REPEATING:
         raise ReadOnlyError(
             "assignment destination is read-only: this is a view (of broadcast_to, say) whose "

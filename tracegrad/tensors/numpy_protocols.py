@@ -24,6 +24,7 @@ from tracegrad.ops.reductions.softmax import logaddexp_reduce
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
 from tracegrad.ops.shape.joining import segment_sums
+from tracegrad.ops.shape.memory_order import in_place_of
 from tracegrad.ops.shape.reshaping import laid_out, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
 from tracegrad.runtime.values_in_traces import in_trace
@@ -278,7 +279,7 @@ def _accumulated(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     found: list[Any] = []
     for part in array_functions.unstack(x, axis=axis):
         found.append(function(found[-1], part) if found else part)
-    return array_functions.stack(found, axis) if found else x
+    return in_place_of(array_functions.stack(found, axis), x) if found else x
 
 
 def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:

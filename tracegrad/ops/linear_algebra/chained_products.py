@@ -17,6 +17,7 @@ from tracegrad.ops.linear_algebra.shared_rules import square_axes
 from tracegrad.ops.linear_algebra.solving import inverse_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape.creation import eye_of
+from tracegrad.ops.shape.memory_order import in_place_of
 from tracegrad.ops.shape.reshaping import (
     broadcast_to_shape,
     expand_dims,
@@ -82,7 +83,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n == 0:
         order, dtype = shape_of(a)[-1], dtype_of(a)
         one = apply_in(a, eye_of, {"rows": order, "columns": order, "k": 0, "dtype": dtype})
-        return one if ndim_of(a) == 2 else broadcast_to_shape(one, shape=shape_of(a))
+        return in_place_of(broadcast_to_shape(one, shape=shape_of(a)), a)
     if n < 0:
         a, n = inverse_of(a), -n
     if n == 3:

@@ -63,6 +63,7 @@ from tracegrad.ops.reductions.sums_and_extremes import max, min, sum_over
 from tracegrad.ops.shape.creation import tri_of
 from tracegrad.ops.shape.indexing import getitem
 from tracegrad.ops.shape.joining import concatenate
+from tracegrad.ops.shape.memory_order import row_after_row
 from tracegrad.ops.shape.padding import pad
 from tracegrad.ops.shape.reshaping import expand_dims, matrix_transpose, squeeze
 from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
@@ -130,7 +131,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
            [0.  , 0.  ]])
     """
     a = as_array(a)
-    return adjoint(cholesky_of(adjoint(a))) if upper else cholesky_of(a)
+    return row_after_row(adjoint(cholesky_of(adjoint(a)))) if upper else cholesky_of(a)
 
 
 # -- eigenvalues of Hermitian matrices ----------------------------------------------------------

@@ -79,6 +79,13 @@ def _places(obj: Any, length: int) -> list[int]:
     return [place + length if place < 0 else place for place in found]
 
 
+def _is_of_bools(obj: Any) -> bool:
+    """Whether places are told by a mask."""
+    if isinstance(obj, list | tuple):
+        return all(isinstance(one, bool | np.bool_) for one in obj)
+    return dtype_of(obj) == "bool"
+
+
 @synonyms
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     """`x` without the elements (without the slices along `axis`) at these places.
@@ -90,9 +97,9 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     length = length_of(x, axis)
-    gone = set(_places(obj, length))
-    kept = [i for i in range(length) if i not in gone]
-    if isinstance(obj, slice) or ndim_of(obj) == 0:
+    places = _places(obj, length)
+    kept = [i for i in range(length) if i not in set(places)]
+    if isinstance(obj, slice) or (len(places) == 1 and not _is_of_bools(obj)):
         return lies_as(take(x, kept, axis), x)
     return getitem(x, (*[slice(None)] * axis, kept or slice(0, 0)))
 
