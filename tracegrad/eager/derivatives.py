@@ -129,6 +129,8 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], arguments: Arguments, recor
     finally:
         STATE.update(**before)
     borrowed.settle_eager()
+    if records and not _holds_tensors(values) and STATE.machine is not None:
+        result = _without_derivatives_within(result, STATE.machine.world)
     if (
         not records
         and STATE.grad_enabled
@@ -137,6 +139,17 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], arguments: Arguments, recor
     ):
         warn_of_lost_history("a function reads a Tensor")
     return result
+
+
+def _without_derivatives_within(result: Any, world: Any) -> Any:
+    """What a function returns, without the histories of derivatives that it has taken itself."""
+
+    def ends(leaf: Any) -> bool:
+        return _has_history(leaf) and not world.goes_outside(leaf)
+
+    if not any(map(ends, flatten(result)[0])):
+        return result  # with the very containers
+    return map_tree(lambda leaf: wrap(leaf._array) if ends(leaf) else leaf, result)
 
 
 def _has_history(leaf: Any) -> bool:

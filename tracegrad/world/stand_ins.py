@@ -235,6 +235,10 @@ class StandIns(machine.World):
     def differentiates_by(self, leaves: Iterable[Tensor]) -> None:
         """A derivative within the function has these as its own leaves."""
 
+    def goes_outside(self, x: Tensor) -> bool:
+        """Whether the history of a Tensor is not that of derivatives within the function alone."""
+        return True
+
     def is_own_leaf(self, x: Any) -> bool:
         """Whether the function has made a Tensor itself, to differentiate by it: it stays that."""
         return self.own_leaves.get(id(x)) is x

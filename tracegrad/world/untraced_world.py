@@ -105,7 +105,7 @@ class Answers(StandIns):
         view = self.outside.left(x)
         if view is not None:
             return view
-        if self.keeps_histories and x._node is not None and self._goes_outside(x):
+        if self.keeps_histories and x._node is not None and self.goes_outside(x):
             return x
         if not (tensor or id(x) in self.own):
             return bare(x)
@@ -114,8 +114,7 @@ class Answers(StandIns):
     def differentiates_by(self, leaves: Iterable[Tensor]) -> None:
         self._leaves_within.update((id(leaf), leaf) for leaf in leaves if leaf._node is LEAF)
 
-    def _goes_outside(self, x: Tensor) -> bool:
-        """Whether the history of a Tensor is not that of derivatives within the function alone."""
+    def goes_outside(self, x: Tensor) -> bool:
         if not self._leaves_within:
             return True
         leaves = engine.leaves_of(engine.left_behind([x]), [x])
