@@ -101,10 +101,9 @@ def keep_before_write(array: Any) -> None:
 
 @note_saved.by
 def _note_saved(node: Node) -> None:
-    saved = STATE.saved
-    for array in arrays_of(node) if saved is not None else ():
-        if isinstance(array, np.ndarray):
-            saved.add(id(memory_of(array)))
+    arrays = [array for array in arrays_of(node) if isinstance(array, np.ndarray)]
+    if STATE.saved is not None:
+        STATE.saved.update([id(memory_of(array)) for array in arrays])
 
 
 def begins_run(array: Any) -> None:
