@@ -37,6 +37,13 @@ def broken(x):
     return np.sum(x.nothing)
 
 
+def looped(x):
+    total = 0.0
+    for v in x:
+        total = np.tanh(total * v) + v
+    return total
+
+
 class Model:
     def apply(self, x):
         return np.sum(x @ W)
@@ -133,6 +140,14 @@ def test_show_on_jax(run, model):
         (
             ["show", "{model}:plain", "--transform", "compile", "--args", "W.T", "--part=backward"],
             "compiled without a gradient",
+        ),
+        (
+            ["show", "{model}:looped", "--args", "np.ones(20)", "--part=backward"],
+            'one program: ask for part="all" (--part all)',
+        ),
+        (
+            ["show", "{model}:looped", "--args", "np.ones(20)", "--part=backward", "--backend=jax"],
+            'one program: ask for part="all" (--part all)',
         ),
     ],
 )

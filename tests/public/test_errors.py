@@ -661,3 +661,34 @@ def test_calls_raise_what_numpy_raises(f, right, wrong) -> None:
             continue
         with pytest.raises(type(plain.value)):
             run(x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [1.0, 2.0] * (x[0] > 0),
+        lambda x: (x[0], x[1]) * (x[0] > 0),
+        lambda x: [1.0, 2.0] * x[0],
+        lambda x: x[0] * [1.0, 2.0],
+    ],
+    ids=["list by bool", "tuple by bool", "list by float", "float by list"],
+)
+def test_a_list_is_repeated_by_ints_alone(function):
+    x = np.ones(2)
+    with pytest.raises(TypeError) as plain:
+        function(x)
+    for _ in range(2):
+        with pytest.raises(TypeError) as compiled:
+            tg.compile(function)(x)
+        assert str(compiled.value).startswith(str(plain.value))
+
+
+def test_explain_tells_arrays_of_another_length():
+    def shrinking(x):
+        for _ in range(9):
+            x = x[:-1] * 0.5
+        return x.sum()
+
+    f = tg.value_and_grad(shrinking)
+    f(np.ones(12))
+    assert "x ends a turn as an array of another length" in str(f.explain())

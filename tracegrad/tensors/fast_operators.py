@@ -14,6 +14,7 @@ import numpy as np
 
 from codegen.types import DTYPES
 from tracegrad.differentiation.batched_values import Lane
+from tracegrad.errors import DTypeError
 from tracegrad.ops.shape.creation import beside
 from tracegrad.ops.staging import Staged
 from tracegrad.runtime.array_manners import (
@@ -24,8 +25,10 @@ from tracegrad.runtime.array_manners import (
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.tensors.devices import DeviceArray, DeviceError, class_in_numpy, is_number_here
+from tracegrad.tensors.numpy_words import class_to_function
 from tracegrad.tensors.tensor import Tensor, explained
 from tracegrad.tensors.unknown_operands import compared, computed
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import FLOATING, SEQUENCES, Repeated, apply, dtype_of, is_jax_array
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
@@ -226,6 +229,9 @@ def operand(other: Any, like: Any, multiplies: bool = False) -> Any:
     if not isinstance(other, SEQUENCES):
         return NotImplemented
     if multiplies and repeats(other, like):
+        kind = class_to_function(like)
+        if like.dtype.kind not in "iu" and kind != "bool":
+            raise DTypeError(f"can't multiply sequence by non-int of type '{kind}'{at_line()}")
         return NotImplemented  # Python asks the list
     try:
         array = beside(other, like)

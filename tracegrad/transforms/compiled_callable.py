@@ -211,7 +211,8 @@ class Compiled(Calling):
             case "backward" if version.tree.loops or version.tree.joined:
                 raise ArgumentError(
                     f"{self.__name__}: where a loop stays a loop, or arms of an if meet, forward "
-                    "and backward are no programs of their own"
+                    'and backward are one program: ask for part="all" (--part all), or leave '
+                    "it out"
                 )
             case "backward" if self._transform.kind in ("grad", "value_and_grad"):
                 graph = backward_part(version, self._function, self._transform)

@@ -33,6 +33,7 @@ from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
 from tracegrad.world.loops.resumption import Keeper, Seats
 from tracegrad.world.loops.state_items import (
+    as_another,
     called,
     is_flag,
     is_variable,
@@ -650,7 +651,7 @@ class Closing(WhileTests):
             flag = is_flag(head, slot, leaf.holder)
             value = self._as(head, parameter, leaf, flag) if alike else None
             if value is None or not self._stays(head, slot, parameter, leaf):
-                head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
+                head.why = f"{called(head, slot)} ends a turn as {as_another(leaf, parameter)}"
                 return None
             self._is_shown(head, slot, parameter, value)
             if value in self.frozen or (is_memory(leaf.holder) and value not in turn):

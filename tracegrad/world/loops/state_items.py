@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from codegen.ir import Call, Trait, Value
-from codegen.types import ArrayType
+from codegen.types import LIST, ArrayType
 from tracegrad.machine.liveness import live, only_tested
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.runtime.array_manners import is_memory
@@ -451,6 +451,15 @@ def called(head: Head, slot: Slot) -> str:
 
 def kind_of(leaf: Leaf) -> str:
     return "value" if leaf.value is not None else type(leaf.holder).__name__
+
+
+def as_another(leaf: Leaf, parameter: Value) -> str:
+    """What a value is that is not of the type that a turn begins with."""
+    if leaf.value is not None and leaf.value.type != LIST and parameter.type != LIST:
+        ours, begun = leaf.value.type, parameter.type
+        if (ours.dtype, ours.weak, ours.ndim) == (begun.dtype, begun.weak, begun.ndim):
+            return f"an array of {'another length' if ours.ndim == 1 else 'other lengths'}"
+    return f"a {kind_of(leaf)} of another type"
 
 
 def on_stack(slot: Slot) -> bool:
