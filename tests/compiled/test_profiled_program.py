@@ -11,6 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.autograd.profiler import profile
+from tracegrad.compiled import profiled_program
 
 
 def loss(w: Any, x: Any, y: Any) -> Any:
@@ -111,3 +112,35 @@ def test_a_jax_program_is_one_row() -> None:
         compiled(*args())
         compiled(*args())
     assert [(row.key, row.count) for row in prof.key_averages()] == [("loss", 2)]
+
+
+def walked(a: Any, steps: Any) -> Any:
+    h = a
+    for s in steps:
+        h = np.tanh(h * s + a)
+    while np.sum(h) > 0.0:
+        h = h - 0.25
+    return np.sum(h)
+
+
+@pytest.mark.parametrize("most", [20_000, 50])
+def test_statements_of_loops_are_counted_in_each_turn(most: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(profiled_program, "MOST", most)
+    compiled = tg.value_and_grad(walked)
+    given = np.full(1000, 0.5), np.ones(200)
+    for _ in range(2):
+        expected = compiled(*given)
+    with profile() as prof:
+        for _ in range(2):
+            value, gradient = compiled(*given)
+    assert value == expected[0] and gradient.tobytes() == expected[1].tobytes()
+    rows = {row.key.split("  ")[-1]: row for row in prof.key_averages()}
+    whole = rows["walked_value_and_grad"]
+    source = compiled.source(*given)
+    for line in ("h = np.tanh(h * s + a)", "h = np.tanh(h * s + a) (backward)"):
+        assert rows[line].count >= 2 * 199
+    assert rows["while np.sum(h) > 0.0:"].count >= 2 * 4, source
+    parts = sum(row.cpu_time_total for row in rows.values()) - whole.cpu_time_total
+    assert 0.0 < parts <= whole.cpu_time_total * (1.0 + 1e-9)
+    assert whole.self_cpu_time_total < parts
+    assert most > 50 or len(prof.function_events) < 2 * (50 + 20)

@@ -14,9 +14,10 @@ import os
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -288,6 +289,10 @@ def _table(
 # -- recording ----------------------------------------------------------------------------------
 
 
+Part: TypeAlias = "tuple[str, str, float, float, int]"
+"""Of an event: name, statement, `time.perf_counter` at both ends, and of how many runs."""
+
+
 class _Active(threading.local):
     """The profiles that are open on this thread, outermost first."""
 
@@ -392,18 +397,24 @@ class profile:
             own = _bytes_of(result) - sum(child.cpu_memory_usage for child in event.cpu_children)
             event.self_cpu_memory_usage = max(own, 0)
 
-    def divide(self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float]]) -> None:
-        """Divides a finished event into parts: name, statement, `time.perf_counter` at both ends.
+    def divide(self, event: FunctionEvent, parts: Iterable[Part]) -> None:
+        """Divides a finished event into parts, which follow one another.
 
         What ran inside a part, Python that a program calls, becomes a child of the part.
         """
-        for name, statement, begin, end in parts:
+        children: list[FunctionEvent] = []
+        waiting = deque(sorted(event.cpu_children, key=lambda e: e.start))
+        for name, statement, begin, end, count in parts:
             part = FunctionEvent(name, event.thread, (begin - self._began) * 1e6)
             part.end, part.statement = (end - self._began) * 1e6, statement
-            inner = [c for c in event.cpu_children if part.start <= c.start and c.end <= part.end]
-            part.cpu_children = inner
-            event.cpu_children = [*(c for c in event.cpu_children if c not in inner), part]
+            part.count = count
+            while waiting and waiting[0].start < part.end:
+                inner = waiting.popleft()
+                within = part.start <= inner.start and inner.end <= part.end
+                (part.cpu_children if within else children).append(inner)
+            children.append(part)
             self.function_events.append(part)
+        event.cpu_children = [*children, *waiting]
         self.function_events.sort(key=lambda e: e.start)
 
     # -- what users read --------------------------------------------------------------------------

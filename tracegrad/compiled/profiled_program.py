@@ -2,7 +2,8 @@
 
 The statements are those of the generated source, in-place writes included; after each stands a call
 that notes the time. Each becomes an event that is named after the line of the user's that it comes
-from. A program for JAX is compiled as one piece, and is one event.
+from. Those of loops do so in each turn; behind so many of a call, what a line takes is summed up in
+one event. A program for JAX, or one with machine code, is compiled as one piece, and is one event.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from types import CodeType
 from typing import Any
 
 from codegen.emit.target import Source
-from tracegrad.autograd.profiler import open_profiles
+from tracegrad.autograd.profiler import Part, open_profiles
 from tracegrad.execution.pipeline import names_in
 
+MOST = 20_000
+"""So many statements of a call are events, each by itself."""
 NOTE = "__note__"
 RESULT = "__result__"
 
 
 def profiled(source: Source, run: Callable[..., Any]) -> Callable[..., Any]:
     """The function of a program, observed by the profiles that are open on this thread."""
-    notes: list[tuple[int, float]] = []
+    clock = _Clock()
     if source.target != "jax" and not source.kernels:
-        run = _noting(source, lambda line: notes.append((line, perf_counter())))
+        run = _noting(source, clock.note)
 
     def program(*args: Any, **captures: Any) -> Any:
         opened = [(p, p.begin(source.name, ())) for p in open_profiles()]
@@ -38,23 +41,51 @@ def profiled(source: Source, run: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             for p, event in reversed(opened):
                 p.finish(event, result)
-                p.divide(event, _parts(source, notes))
-            notes.clear()
+                p.divide(event, clock.parts(source))
+            clock.clear()
 
     return program
 
 
-def _parts(
-    source: Source, notes: Sequence[tuple[int, float]]
-) -> Iterator[tuple[str, str, float, float]]:
-    """Name, statement, begin and end of each statement that comes from a line of the user's."""
-    lines = source.text.splitlines()
-    for (_, begin), (line, end) in pairwise(notes):
-        origin = source.origins[line - 1]
-        if origin is not None and origin.line and origin.point is not None:  # an op's
-            section = " (backward)" if origin.section == "backward" else ""
-            name = f"{origin.file}:{origin.line}  {origin.text}{section}"
-            yield name, lines[line - 1].strip(), begin, end
+class _Clock:
+    """When the statements of a call ended, by the lines of the generated source."""
+
+    def __init__(self) -> None:
+        self._notes: list[tuple[int, float]] = []
+        self._sums: dict[int, tuple[int, float]] = {}  # of further ones, how many and how long
+        self._last = 0.0
+
+    def note(self, line: int) -> None:
+        """A statement of a line has ended."""
+        if len(self._notes) < MOST:
+            self._notes.append((line, perf_counter()))
+            return
+        if not self._sums:
+            self._last = self._notes[-1][1]
+        count, seconds = self._sums.get(line, (0, 0.0))
+        now = perf_counter()
+        self._sums[line] = count + 1, seconds + now - self._last
+        self._last = now
+
+    def clear(self) -> None:
+        """The call is over."""
+        self._notes.clear()
+        self._sums.clear()
+
+    def parts(self, source: Source) -> Iterator[Part]:
+        """The statements that come from a line of the user's, then what further ones sum up to."""
+        lines = source.text.splitlines()
+        end = self._notes[-1][1] if self._notes else 0.0
+        spans = [(line, a, b, 1) for (_, a), (line, b) in pairwise(self._notes)]
+        for line, (count, seconds) in self._sums.items():
+            spans.append((line, end, end + seconds, count))
+            end += seconds
+        for line, begin, end, count in spans:
+            origin = source.origins[line - 1]
+            if origin is not None and origin.line and origin.point is not None:  # an op's
+                section = " (backward)" if origin.section == "backward" else ""
+                name = f"{origin.file}:{origin.line}  {origin.text}{section}"
+                yield name, lines[line - 1].strip(), begin, end, count
 
 
 # -- the source -----------------------------------------------------------------------------------
@@ -103,6 +134,10 @@ def _noted(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             case ast.With():
                 statement.body = list(_noted(statement.body))
                 yield statement
+            case ast.For() | ast.While():  # what takes time is the next item, or the test
+                statement.body = [note, *_noted(statement.body)]
+                yield statement
+                yield note
             case _:
                 yield statement
                 yield note
