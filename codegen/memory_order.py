@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Trait, Value, dims_of
+from codegen.ir import Builder, Call, Graph, Trait, Value, dims_of
 from codegen.spelling import Slot, Subscript, Window
 
 
@@ -47,7 +47,23 @@ def ordered_values(graph: Graph, ordered: Iterable[Value]) -> Ordered:
         dense, axes = dense - lost_dense, axes - lost_axes
 
 
-def note_order(graph: Graph, call: Call, known: Ordered) -> None:
+def lies_in_rows(builder: Builder, value: Value) -> bool:
+    """Whether a value of a graph that grows is in C order whatever the layouts of inputs are."""
+    known, seen, waiting = Ordered(set(), set()), set[Value](), [value]
+    while waiting:
+        node = builder.producer.get(waiting[-1])
+        if not isinstance(node, Call) or waiting[-1] in known.dense:
+            waiting.pop()
+        elif waiting[-1] in seen or Trait.CONTIGUOUS in node.op.traits:
+            note_order(builder, node, known)
+            waiting.pop()
+        else:
+            seen.add(waiting[-1])
+            waiting += node.operands
+    return value in known.dense
+
+
+def note_order(graph: Graph | Builder, call: Call, known: Ordered) -> None:
     """Adds the results of a call to the values in C order, where they are."""
     if _is_dense(graph, call, known):
         known.dense.update(call.results)
@@ -61,7 +77,7 @@ def _shows_axes(call: Call) -> bool:
     return Trait.KEEPS_ORDER in call.op.traits and call.memory is Trait.VIEW
 
 
-def _is_dense(graph: Graph, call: Call, known: Ordered) -> bool:
+def _is_dense(graph: Graph | Builder, call: Call, known: Ordered) -> bool:
     """True when the result's memory is in C order whatever the layouts of other values are."""
     traits, operands = call.op.traits, call.operands
     if Trait.UPDATE in traits:

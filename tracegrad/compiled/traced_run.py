@@ -587,7 +587,7 @@ def _written(
         if overlapping(arrays[store.leaf], others):
             refuse_overlap(store.text)
     if trace.ordered and not all([in_c_order(x, trace.ordered) for x in (*arrays, *outside)]):
-        trace.read("how an array lies in memory")
+        trace.read(f"how an array lies in memory{trace.ordered_at}")
     return written
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Trait, Value
 from codegen.keys import attribute_key
+from codegen.memory_order import lies_in_rows
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import BFLOAT16, ArrayType, weak, weak_of
@@ -119,9 +120,9 @@ class Trace:
         self.unrolled_because = ""  # why loops were, whatever their turns do, and what to write
         self.generators = RandomSources()
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
-        self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
+        self.reshaped: dict[int, tuple[Any, int, Any, tuple[Any, ...]]] = {}  # as views or copies
         self.wanted: list[Value] = []  # inputs that are differentiated
-        self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
+        self.ordered, self.ordered_at = 0, ""  # so many axes: inputs are in C order, and why
         self.keeps_numbers = False  # from C code: it is told that the value is traced
         self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns
         self.raised = ""  # what an op did, which the function may have caught
@@ -625,13 +626,11 @@ class Trace:
         return True
 
     def note_reshape(self, x: Any, result: Any, axes: int = 2) -> None:
-        """An array was reshaped, by its layout as a view or a copy.
-
-        The layout of arrays of fewer `axes` does not matter.
-        """
+        """An array was reshaped, by its layout (not of fewer `axes`) as a view or a copy."""
+        value = (in_trace(x) or (self, None))[1]
         for base in (base_of(x), base_of(result)):
-            _, known, _ = self.reshaped.get(id(base), (base, 2, x))
-            self.reshaped[id(base)] = base, min(axes, known), x
+            _, known, _, others = self.reshaped.get(id(base), (base, 2, x, ()))
+            self.reshaped[id(base)] = base, min(axes, known), x, (*others, value)
 
     def note_write(self, base: Any) -> None:
         """Memory that the function made or was given is written, with all that look at it.
@@ -654,9 +653,11 @@ class Trace:
 
     def note_views_of(self, base: Any) -> None:
         """Memory is written, which arrays that were reshaped may look at."""
-        base, axes, x = self.reshaped.get(id(base), (base, 0, base))
+        base, axes, x, reshaped = self.reshaped.get(id(base), (base, 0, base, ()))
         if axes:
-            self.depends_on_order(axes)
+            if not all(lies_in_rows(self.builder, value) for value in reshaped):
+                self.depends_on_order(axes)
+            self.reshaped[id(base)] = base, axes, x, ()
             for _, value in (in_trace(base), in_trace(x)):  # type: ignore[misc]
                 for axis in range(value.type.ndim):
                     self.look_at_length(value, axis)
@@ -685,6 +686,7 @@ class Trace:
 
     def depends_on_order(self, axes: int) -> None:
         """The program is for inputs of so many axes or more that are in C order."""
+        self.ordered_at = self.ordered_at or self._at_line()
         self.ordered = min(axes, self.ordered or axes)
 
     def derives(self, nodes: Sequence[Any], wanted: Sequence[Any]) -> None:
@@ -703,9 +705,11 @@ class Trace:
             self.refuse(f"reads {what}", INSTEAD["float"])
         if self.world is not None and self.world.loops is not None:
             self.world.loops.bars(f"Python reads {what}")
+        self.unseen = self.unseen or f"{what}{self._at_line()}"
+
+    def _at_line(self) -> str:
         origin = self.origin()
-        line = f" ({origin.file}:{origin.line})" if origin.line else ""
-        self.unseen = self.unseen or f"{what}{line}"
+        return f" ({origin.file}:{origin.line})" if origin.line else ""
 
     def look_at_shape(self, value: Value) -> tuple[int, ...]:
         """Python read the shape: its lengths are constants from here on.
