@@ -13,7 +13,7 @@ import it only when they use it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import index as as_int
 from typing import Any
@@ -23,16 +23,18 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
-from codegen.types import BFLOAT16, ArrayType, broadcast
+from codegen.types import BFLOAT16, ArrayType, broadcast, is_inexact, kind
 from tracegrad.errors import ArgumentError, TracegradError, how_to_install
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.activations import as_inexact
-from tracegrad.ops.elementwise.ufuncs import exp, log, logical_and, where
+from tracegrad.ops.elementwise.ufuncs import astype, exp, log, logical_and, where
 from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import softmax as soft
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.ops.type_rules import Operands, float_like, of_bfloat16
 from tracegrad.runtime.missing_names import missing_names_of
+from tracegrad.values.dispatch import dtype_of, is_number, type_of
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}
@@ -57,18 +59,46 @@ def scipy_special() -> Any:
 # -- records ------------------------------------------------------------------------------------
 
 
+@cache
+def loop_of(name: str, operands: Operands) -> tuple[str, ...]:
+    """The dtypes of the operands and of the result of the loop that SciPy's ufunc takes."""
+    alone = all(weak for _, weak in operands)
+    python = {"bool": int, "int": int, "float": float, "complex": complex}
+    dtypes = [
+        python[kind(dtype)] if weak and not alone else np.dtype(dtype) for dtype, weak in operands
+    ]
+    try:
+        found = getattr(scipy_special(), name).resolve_dtypes((*dtypes, None))
+    except TypeError as error:
+        shown = " and ".join(dtype for dtype, _ in operands)
+        raise TypeError(f"{name} is not defined for {shown}") from error
+    return tuple([str(dtype.name) for dtype in found])
+
+
+def in_floats(name: str, operands: Sequence[Any]) -> list[Any]:
+    """Operands of SciPy's ufunc, those of integers in the floats in which it computes."""
+    several = [as_array(x) for x in operands]
+    types = [type_of(x) for x in several]
+    if all(is_inexact(t.dtype) for t in types) or any(t.dtype == BFLOAT16 for t in types):
+        return [as_inexact(x) for x in several]
+    loop = loop_of(name, tuple([(t.dtype, t.weak) for t in types]))
+    return [
+        float(x) if is_number(x) and not isinstance(x, float | complex) else _in_float(x, dtype)
+        for x, dtype in zip(several, loop, strict=False)
+    ]
+
+
+def _in_float(x: Any, dtype: str) -> Any:
+    if is_inexact(dtype_of(x)):
+        return x
+    return astype(x, dtype=dtype) if is_inexact(dtype) else as_inexact(x)
+
+
 def of_ufunc(name: str) -> Callable[..., ArrayType]:
     """A type rule: what SciPy's ufunc itself says."""
 
     def resolved(operands: Operands) -> str:
-        alone = all(weak for _, weak in operands)
-        dtypes = [float if weak and not alone else np.dtype(dtype) for dtype, weak in operands]
-        try:
-            found = getattr(scipy_special(), name).resolve_dtypes((*dtypes, None))[-1].name
-        except TypeError as error:
-            shown = " and ".join(dtype for dtype, _ in operands)
-            raise TypeError(f"{name} is not defined for {shown}") from error
-        return str(found)
+        return loop_of(name, operands)[-1]
 
     def infer(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
         operands = tuple([(t.dtype, t.weak) for t in types])
@@ -222,7 +252,10 @@ _xlogy: OpRecord = _special("xlogy", _xlogy_vjp, "x z", domain="positive")
 
 def _call(record: OpRecord, *operands: Any, **attributes: Any) -> Any:
     scipy_special()
-    return record(*map(as_inexact, operands), **attributes)
+    given = (
+        in_floats(record.name, operands) if record is not _polygamma else map(as_inexact, operands)
+    )
+    return record(*given, **attributes)
 
 
 def erf(x: Any) -> Any:

@@ -13,6 +13,8 @@ from codegen.types import ArrayType
 from tracegrad import linalg
 from tracegrad.errors import ShapeError
 from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.arrays_and_scalars import as_scalar
+from tracegrad.ops.elementwise.ufuncs import is_complex
 from tracegrad.ops.linear_algebra import decompositions
 from tracegrad.ops.linear_algebra.shared_rules import computed_dtype, square_axes
 from tracegrad.ops.record import OpRecord
@@ -68,7 +70,9 @@ def _inv(a: Any) -> Any:
 
 
 def _det(a: Any) -> Any:
-    return linalg.det(a)
+    """In double precision, as SciPy gives it."""
+    a = as_inexact(a)
+    return linalg.det(tg.astype(a, tg.complex128 if is_complex(a) else tg.float64))
 
 
 def _svdvals(a: Any) -> Any:
@@ -76,7 +80,8 @@ def _svdvals(a: Any) -> Any:
 
 
 def _norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    return linalg.norm(a, ord, axis, keepdims)
+    found = linalg.norm(a, ord, axis, keepdims)
+    return as_scalar(found) if axis is None and not keepdims else found
 
 
 eigh_of: OpRecord = scipy_op(

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from tracegrad import special
-from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.special_cotangents import Undefined
 from tracegrad.tensors import array_functions as tg
@@ -34,7 +33,7 @@ def _called(record: OpRecord) -> Callable[..., Any]:
 
     def function(*operands: Any) -> Any:
         special.scipy_special()
-        return record(*map(as_inexact, operands))
+        return record(*special.in_floats(record.name, operands))
 
     function.__name__ = record.name
     return function
@@ -45,6 +44,11 @@ def _no(name: str, operand: str) -> Undefined:
         f"{name}: no derivative in {operand} is known: pass tg.stop_gradient(...) of it if it is "
         "to be a constant"
     )
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    """SciPy's, which computes in float64 whatever `x` is."""
+    return special.polygamma(n, tg.astype(tg.asarray(x), tg.float64))
 
 
 # -- the gamma function and its integrals --------------------------------------------------------
@@ -108,6 +112,7 @@ _beta = _record("beta", _beta_vjp, "a b", jax="jax.scipy.special.beta")
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the multivariate gamma function."""
     total: Any = d * (d - 1) / 4.0 * math.log(math.pi)
+    a = tg.astype(tg.asarray(a), tg.float64)
     for j in range(d):
         total = total + special.gammaln(a - j / 2.0)
     return total
@@ -189,6 +194,7 @@ _y0 = _record("y0", lambda ct, y, x: (-ct * _y1(x),))
 TABLE: dict[str, Callable[..., Any]] = {
     **{name: getattr(special, name) for name in special.__all__ if name != "psi"},
     "psi": special.digamma,
+    "polygamma": _polygamma,
     "entr": _called(_entr),
     "rel_entr": _called(_rel_entr),
     "kl_div": _called(_kl_div),

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad import linalg, special
+from tracegrad.ops.elementwise.arrays_and_scalars import as_scalar
 from tracegrad.tensors import array_functions as tg
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.traced_scipy.refusals import refused
 from tracegrad.traced_scipy.special import gammainc, gammaincc, stdtr
+from tracegrad.values.dispatch import is_number
 
 Function = Callable[..., Any]
 
@@ -298,7 +300,8 @@ def _dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     powers = alpha if x.ndim == 1 else tg.reshape(alpha, (-1, *[1] * (x.ndim - 1)))
     found = tg.sum(special.xlogy(powers - 1.0, x), axis=0) - scale
     off = tg.abs(tg.sum(x, axis=0) - 1.0) > 1e-10
-    return _where_valid([tg.all(alpha > 0), tg.all(x >= 0, axis=0), ~off], found)
+    valid = _where_valid([tg.all(alpha > 0), tg.all(x >= 0, axis=0), ~off], found)
+    return as_scalar(valid) if valid.ndim == 0 else valid
 
 
 def _covariance(cov: Any, size: int) -> Any:
@@ -312,7 +315,7 @@ def _multivariate_logpdf(
     x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
 ) -> Any:
     size = max(np.shape(mean)[-1:] + np.shape(cov)[-1:], default=1)
-    x = tg.asarray(x)
+    x, mean, cov = (None if a is None else _in_float64(tg.asarray(a)) for a in (x, mean, cov))
     if x.ndim == 0:
         x = tg.reshape(x, (1,))
     elif x.ndim == 1 and size == 1:
@@ -371,10 +374,10 @@ def _moved(of: Standard, function: Function, after: Function | None = None) -> F
 
     def method(*parameters: Any, **named: Any) -> Any:
         given = dict(zip(names, parameters, strict=False)) | named
-        loc, scale = given.pop("loc", 0.0), given.pop("scale", 1.0)
+        loc, scale = given.pop("loc", 0), given.pop("scale", None if of.discrete else 1)
         if len(parameters) > len(names) or set(given) != {names[0], *shapes}:
             raise TypeError(f"expected the arguments {', '.join(names)}")
-        z = (tg.asarray(given[names[0]]) - loc) if of.discrete else _placed(given["x"], loc, scale)
+        z = _placed(given[names[0]], loc, scale)
         own = [given[name] for name in shapes]
         found = function(z, *own)
         if after is not None:  # a density, of which the logarithm of a negative scale is NaN
@@ -387,7 +390,19 @@ def _moved(of: Standard, function: Function, after: Function | None = None) -> F
 
 
 def _placed(x: Any, loc: Any, scale: Any) -> Any:
-    return (tg.asarray(x) - loc) / scale
+    """The arguments of the standard distribution: SciPy computes on in float64."""
+    z = tg.asarray(x)
+    z = z - _beside(loc, z)
+    return _in_float64(z if scale is None else z / _beside(scale, z))
+
+
+def _beside(number: Any, x: Any) -> Any:
+    """A parameter, of which SciPy makes an array: beside float32 a number of Python's is wider."""
+    return np.asarray(number)[()] if is_number(number) and x.dtype != np.float64 else number
+
+
+def _in_float64(x: Any) -> Any:
+    return x if x.dtype == np.float64 else tg.astype(x, tg.float64)
 
 
 def _where_valid(conditions: Sequence[Any], found: Any) -> Any:
@@ -437,4 +452,9 @@ def table() -> dict[tuple[str, str], Function]:
 
 
 def _ppf(function: Function) -> Function:
-    return lambda q, loc=0.0, scale=1.0: _where_valid([scale > 0], loc + scale * function(q))
+    def method(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+        q = tg.asarray(q)
+        moved = _beside(loc, q) + _beside(scale, q) * function(q)
+        return _where_valid([scale > 0], _in_float64(moved))
+
+    return method
