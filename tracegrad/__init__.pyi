@@ -1149,6 +1149,8 @@ def average(
 ) -> Any:
     """The mean over `axis` with `weights`; `returned` adds the sum of the weights.
 
+    Weights whose sum is 0 raise a ``ZeroDivisionError``.
+
     >>> import tracegrad as tg
     >>> tg.average(tg.tensor([1.0, 2.0, 4.0]), weights=[1.0, 1.0, 2.0])
     tensor(2.7500)
@@ -2969,7 +2971,7 @@ def histogramdd(
     range: Any = None,
     density: builtins.bool | None = None,
     weights: Any = None,
-) -> tuple[Any, tuple[Any, ...]]:
+) -> tuple[Any, list[Any]]:
     """How many points are in each box of bins, and the edges of the bins of every coordinate.
 
     sample
@@ -3707,7 +3709,7 @@ def ldexp(x1: Tensor, x2: Any) -> Tensor: ...
 def ldexp(x1: Any, x2: Tensor) -> Tensor: ...
 @overload
 def ldexp(x1: Any, x2: Any) -> Any:
-    """``x1 * 2 ** x2``.
+    """``x1 * 2 ** x2``, of whole numbers `x2`.
 
     >>> import tracegrad as tg
     >>> tg.ldexp(tg.tensor([1.0, 3.0]), 2)
@@ -4930,7 +4932,8 @@ def pad(
         axis.
     mode
         What stands in the margins: "constant", "edge", "reflect", "symmetric" or "wrap"; "mean",
-        "median", "maximum" or "minimum" of each line; or a "linear_ramp" to the end.
+        "median", "maximum" or "minimum" of each line; a "linear_ramp" to the end; or anything
+        ("empty": zeros).
     constant_values, end_values
         For "constant" and "linear_ramp": a number (or Tensor without axes), or ``(before, after)``
         numbers, also for each axis.

@@ -49,6 +49,13 @@ class SingularError(TracegradError, LinAlgError):
     """
 
 
+class MatrixError(ShapeError, LinAlgError):
+    """An array that is no square matrix, or no matrix, where linear algebra needs one.
+
+    As NumPy's it is a `numpy.linalg.LinAlgError`, which ``except`` clauses name.
+    """
+
+
 class AxisError(ShapeError, exceptions.AxisError):
     """An axis that an array does not have; also NumPy's ``AxisError`` and an ``IndexError``."""
 
@@ -67,6 +74,10 @@ class DTypeError(TracegradError, TypeError):
 
 class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
+
+
+class ArgumentValueError(TracegradError, ValueError):
+    """A value that a function cannot take: an unknown mode, a quantile above 1; as in NumPy."""
 
 
 class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):

@@ -14,7 +14,14 @@ import pytest
 from checks import assert_close, assert_same_bits, leaves, slope, wide_jax
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
+from tracegrad.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    MatrixError,
+    NotDifferentiableError,
+    RecompileWarning,
+    ShapeError,
+)
 from tracegrad.values.pytree import map_tree
 
 RANDOM = np.random.default_rng(0)
@@ -562,20 +569,20 @@ def test_vectors_that_the_matrix_does_not_determine():
 @pytest.mark.parametrize(
     "call, error, words",
     [
-        (lambda: tg.linalg.inv(tg.tensor(TALL)), ShapeError, r"not square: \(4, 2\)"),
-        (lambda: tg.linalg.cholesky(tg.tensor(V)), ShapeError, "two axes or more, not 1"),
+        (lambda: tg.linalg.inv(tg.tensor(TALL)), MatrixError, r"not square: \(4, 2\)"),
+        (lambda: tg.linalg.cholesky(tg.tensor(V)), MatrixError, "two axes or more, not 1"),
         (lambda: tg.linalg.solve(tg.tensor(A), V[:2]), ShapeError, r"\(3, 3\) and \(2,\)"),
         (lambda: tg.linalg.multi_dot([tg.tensor(A), TALL, A]), ShapeError, "cannot multiply"),
-        (lambda: tg.linalg.norm(tg.tensor(A), 3), ArgumentError, "ord=3 of a matrix"),
-        (lambda: tg.linalg.norm(tg.tensor(BATCH), 2), ArgumentError, "a matrix two"),
-        (lambda: tg.linalg.eigh(tg.tensor(A), "X"), ArgumentError, "UPLO='X'"),
+        (lambda: tg.linalg.norm(tg.tensor(A), 3), ArgumentValueError, "ord=3 of a matrix"),
+        (lambda: tg.linalg.norm(tg.tensor(BATCH), 2), ArgumentValueError, "a matrix two"),
+        (lambda: tg.linalg.eigh(tg.tensor(A), "X"), ArgumentValueError, "UPLO='X'"),
         (lambda: tg.linalg.qr(tg.tensor(A), "raw"), ArgumentError, "mode='raw'"),
         (lambda: tg.linalg.pinv(tg.tensor(A), V), ShapeError, "or one for each matrix"),
         (lambda: tg.linalg.outer(tg.tensor(A), V), ShapeError, "takes two vectors"),
         (lambda: tg.fft.rfft(tg.tensor(Z)), TypeError, "rfft transforms real signals"),
-        (lambda: tg.fft.fft(tg.tensor(Z), norm="half"), ArgumentError, "norm='half'"),
+        (lambda: tg.fft.fft(tg.tensor(Z), norm="half"), ArgumentValueError, "norm='half'"),
         (lambda: tg.fft.fft(tg.tensor(Z), 0), ShapeError, "1 point or more"),
-        (lambda: tg.fft.fftn(tg.tensor(Z), (2,), (0, 1)), ArgumentError, "lengths for 1 of 2"),
+        (lambda: tg.fft.fftn(tg.tensor(Z), (2,), (0, 1)), ArgumentValueError, "lengths for 1 of 2"),
         (lambda: tg.fft.fftn(tg.tensor(Z), axes=(0, 0)), ShapeError, "named twice"),
         (lambda: tg.linalg.inv(tg.tensor(np.float16(A))), TypeError, "use float32"),
     ],

@@ -283,17 +283,24 @@ def other_layouts():
         assert tg.compile(f)(x).strides == f(tg.as_tensor(x)).numpy().strides == f(x).strides
 
 
-@otherwise("asks for `np.cov`")
-def other_dtypes():
-    x = np.ones((3, 3), np.float32) + np.eye(3, dtype=np.float32)
-    for f in (np.cov, np.corrcoef):
-        assert f(x).dtype == np.float64
-        assert tg.compile(lambda x, f=f: f(x))(x).dtype == np.float32
-    assert np.vander(x[0]).dtype == np.float64
-    assert tg.compile(lambda x: np.vander(x))(x[0]).dtype == np.float32
-    values = tg.compile(lambda x: np.linalg.eig(x)[0])(x.astype(float))
-    assert np.linalg.eig(x.astype(float))[0].dtype == np.float64
-    assert values.dtype == np.complex128
+@otherwise("asks for `np.linalg.eig`")
+def complex_eigenvalues():
+    x = np.ones((3, 3)) + np.eye(3)
+    zeros = np.array([1.0 + 1.0j, 1.0 - 1.0j])
+    for f, of in (
+        (lambda x: np.linalg.eig(x)[0], x),
+        (np.roots, np.array([1.0, -3.0, 2.0])),
+        (np.poly, zeros),
+    ):
+        assert f(of).dtype == np.float64
+        assert tg.compile(lambda x, f=f: f(x))(of).dtype == np.complex128
+
+
+@otherwise("asks `np.linalg.lstsq` for residuals")
+def residuals_of_any_matrix():
+    a, b = np.ones((3, 2)), np.array([1.0, 2.0, 3.0])
+    assert np.linalg.lstsq(a, b)[1].shape == (0,)
+    assert np.allclose(tg.compile(lambda a: np.linalg.lstsq(a, b)[1])(a), [2.0])
 
 
 @otherwise('runs loops or elementwise operations with `backend="numba"`')
@@ -808,6 +815,22 @@ class Sized:
 def methods_that_c_code_may_call():
     held = Sized(np.array([2.0, 3.0, 4.0]))
     same_as_plain(lambda x: tg.grad(lambda net: np.sum(net.w * x))(held).w, X)
+
+
+@eager("makes a frozen distribution of numbers", "st.norm")
+def frozen_in_the_function():
+    st = pytest.importorskip("scipy.stats")
+    outside = st.norm(1.0, 2.0)
+    for f in (lambda x: outside.logpdf(x), lambda x: st.norm(x[0], 2.0).logpdf(x)):
+        made = tg.compile(f)
+        assert np.allclose(made(X), f(X), rtol=1e-12)
+        assert made.cache_info().versions == 1
+    same_as_plain(lambda x: st.norm(1.0, 2.0).logpdf(x), X)
+
+
+@eager("calls functions of `np.polynomial`", "numbers of an array")
+def coefficients_of_a_polynomial():
+    same_as_plain(lambda x: np.polynomial.polynomial.polyval(2.0, x), X)
 
 
 @eager("calls a C function that tracegrad does not know", "get_ident()")
@@ -1335,6 +1358,48 @@ def integral_of_scipy():
 def minimum_of_scipy():
     optimize = pytest.importorskip("scipy.optimize")
     return tg.grad(lambda x: optimize.minimize(lambda t: np.sum((t - x) ** 2), X).x.sum())(X)
+
+
+@refused("`np.frexp`, `np.packbits`", TracegradError, "np.frexp has no counterpart")
+def without_counterparts():
+    bits = X > 1.0
+    for f, x in (
+        (np.packbits, bits),
+        (np.unpackbits, np.packbits(bits)),
+        (lambda x: np.einsum_path("i,i", x, x), X),
+        (np.power.reduce, X),
+        (lambda x: np.arctan2.reduceat(x, [0]), X),
+    ):
+        with pytest.raises(TracegradError, match="has no counterpart"):
+            tg.compile(lambda x, f=f: f(x))(x)
+    return tg.compile(lambda x: np.frexp(x))(X)
+
+
+@refused('`np.linalg.qr(x, mode="raw")`', ArgumentError, "int64")
+def modes_without_counterparts():
+    for f, x, words in (
+        (lambda x: np.linalg.qr(x, mode="raw"), np.eye(2), "mode='raw'"),
+        (lambda x: np.histogram(x, bins="auto"), X, "bins='auto'"),
+        (np.roots, np.array([0.0, 1.0, 2.0]), "the first coefficient is 0"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            tg.compile(lambda x, f=f: f(x))(x)
+    return tg.compile(lambda x: x.view(np.int64))(X)
+
+
+@refused("a complex value written into an array of real numbers", DTypeError, "take its .real")
+def complex_into_real():
+    def f(z):
+        y = np.zeros(3)
+        y[:] = z
+        return y
+
+    return tg.compile(f)(X + 1j)
+
+
+@refused("functions of `np.polynomial` on traced coefficients", ConversionError, "plain array")
+def derivative_in_coefficients():
+    return tg.grad(lambda c: np.polynomial.polynomial.polyval(2.0, c).sum())(X)
 
 
 @refused("other functions of SciPy", ConversionError, "scipy.ndimage.gaussian_filter")

@@ -26,6 +26,16 @@ def _reductions(draw: Draw) -> Iterator[Sample]:
     yield Sample((draw(2, 3, 4),), {"axis": (1, 2), "keepdims": True})
 
 
+@samples_of("over_weights")
+def _sums_over_weights(draw: Draw) -> Iterator[Sample]:
+    for shape in ((3,), (2, 3), (), (0,)):
+        weight = draw.of("nonzero", shape)
+        yield Sample((draw(*shape), weight | True if weight.dtype == bool else weight), {})
+
+
+REFERENCES["over_weights"] = np.divide
+
+
 @samples_of("places")
 def _places(draw: Draw) -> Iterator[Sample]:
     for shape in ((5,), (2, 3), (0,)):

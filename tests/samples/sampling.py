@@ -106,6 +106,7 @@ ONLY = {
     "gamma": ("float32", "float64"),
     "probability": ("float32", "float64"),
     "betainc": ("float32", "float64"),
+    "exponent": ("float32", "float64"),
 }
 """Domains that not every dtype has."""
 
@@ -136,6 +137,8 @@ def _operand(draw: Draw, record: OpRecord, position: int, shape: tuple[int, ...]
         case "ordered":
             wide = draw.of("positive", shape)
             return draw(*shape) if position == 0 else wide if position == 2 else -wide + 0
+        case "exponent" if position == 1:
+            return draw.below(4, *shape)
         case "gamma":
             return draw.of("positive", shape)
         case "betainc":

@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from codegen.types import broadcast
-from tracegrad.errors import ArgumentError, ShapeError
+from codegen.types import broadcast, kind
+from tracegrad.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.ufuncs import astype
-from tracegrad.ops.shape.creation import dtype_name
+from tracegrad.ops.elementwise.ufuncs import astype, strengthen
+from tracegrad.ops.shape.creation import dtype_name, zeros_in
 from tracegrad.ops.shape.joining import stack, unstack
+from tracegrad.ops.shape.memory_order import lies_as
 from tracegrad.ops.shape.reshaping import broadcast_beside, reshape_to, sizes_of
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.values.dispatch import HANDLERS, is_number, ndim_of, shape_of
+from tracegrad.values.dispatch import (
+    HANDLERS,
+    apply_in,
+    dtype_of,
+    is_number,
+    is_weak,
+    ndim_of,
+    shape_of,
+)
 
 
 def vectorize(
@@ -73,7 +82,14 @@ def vectorize(
             named = dict(zip(names, elements[len(places) :], strict=True))
             return call_user(pyfunc, filled, {**kwargs, **named})
 
-        return _gathered([called(each) for each in zip(*several, strict=True)], shape, otypes)
+        results = [called(each) for each in zip(*several, strict=True)]
+        like = next((x for x in given if type(x) in HANDLERS), given[0])
+        if not results:
+            return _of_nothing(like, shape, otypes)
+        found = _gathered(results, shape, otypes, like)
+        if signature is None and len(given) == 1 and type(found) is not tuple:
+            return lies_as(found, given[0])
+        return found
 
     vectorized.__doc__ = pyfunc.__doc__ if doc is None else doc
     return vectorized
@@ -83,7 +99,9 @@ def _axes_of(signature: str) -> list[int]:
     """How many axes of each argument belong together."""
     before, arrow, _ = signature.partition("->")
     if not arrow or not re.fullmatch(r"\s*\([\w\s,]*\)(\s*,\s*\([\w\s,]*\))*\s*", before):
-        raise ArgumentError(f'vectorize: {signature!r} is no signature, such as "(n),(m,n)->(m)"')
+        raise ArgumentValueError(
+            f'vectorize: {signature!r} is no signature, such as "(n),(m,n)->(m)"'
+        )
     lists = re.findall(r"\(([^)]*)\)", before)
     return [len([name for name in inner.split(",") if name.strip()]) for inner in lists]
 
@@ -106,21 +124,43 @@ def _elements(given: list[Any], axes: list[int]) -> tuple[tuple[Any, ...], list[
     return shape, several
 
 
-def _gathered(results: list[Any], shape: tuple[Any, ...], otypes: Any) -> Any:
-    """What the calls gave as one array, or as several where they gave tuples."""
-    if not results:
-        raise ShapeError("vectorize: there are no elements to call the function with")
+def _gathered(results: list[Any], shape: tuple[Any, ...], otypes: Any, like: Any) -> Any:
+    """What the calls gave as one array, or as several where they gave tuples.
+
+    Without `otypes` the first result tells the dtype, to which all others are converted.
+    """
     if isinstance(results[0], tuple):
         columns = list(zip(*results, strict=True))
         wanted = list(otypes) if otypes is not None else [None] * len(columns)
         return tuple(
-            _gathered(list(column), shape, None if one is None else [one])
+            _gathered(list(column), shape, None if one is None else [one], like)
             for column, one in zip(columns, wanted, strict=True)
         )
-    found = stack([np.asarray(r) if is_number(r) else r for r in results])
-    if otypes:
-        found = astype(found, dtype=dtype_name(otypes[0]))
-    return reshape_to(found, shape=(*shape, *shape_of(found)[1:]))
+    dtype = dtype_name(otypes[0]) if otypes else dtype_of(_as_numpys(results[0]))
+    found = stack([_in_dtype(_as_numpys(r), dtype) for r in results])
+    return apply_in(like, reshape_to, {"shape": (*shape, *shape_of(found)[1:])}, found)
+
+
+def _as_numpys(x: Any) -> Any:
+    """A result as an array or a number of NumPy's."""
+    x = as_array(x)
+    return np.asarray(x)[()] if is_number(x) else strengthen(x) if is_weak(x) else x
+
+
+def _in_dtype(x: Any, dtype: str) -> Any:
+    if dtype_of(x) == dtype:
+        return x
+    if kind(dtype_of(x)) == "complex" and kind(dtype) != "complex":
+        raise DTypeError(f"vectorize: the first result is of {dtype}, another one is complex")
+    return astype(x, dtype=dtype)
+
+
+def _of_nothing(like: Any, shape: tuple[Any, ...], otypes: Any) -> Any:
+    """The results of no calls, whose dtypes `otypes` tells."""
+    if not otypes:
+        raise ShapeError("vectorize: there are no elements to call the function with")
+    found = tuple(zeros_in(like, shape, dtype_name(one)) for one in otypes)
+    return found if len(found) > 1 else found[0]
 
 
 __all__ = ["vectorize"]

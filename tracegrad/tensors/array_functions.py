@@ -40,6 +40,7 @@ from tracegrad.ops.linear_algebra.einsum import *
 from tracegrad.ops.linear_algebra.matrix_norms import norm
 from tracegrad.ops.linear_algebra.vector_norms import *
 from tracegrad.ops.record import OpRecord as _OpRecord
+from tracegrad.ops.reductions.averages import *
 from tracegrad.ops.reductions.nan_statistics import *
 from tracegrad.ops.reductions.products import *
 from tracegrad.ops.reductions.softmax import *

@@ -32,6 +32,7 @@ from tracegrad.tensors.numpy_words import delete_items, set_in_place
 from tracegrad.tensors.public_functions import RECORDS
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tensors.zero_dimensional import method_of_numpy
+from tracegrad.user_code.program_points import at_line
 from tracegrad.values.dispatch import (
     Count,
     Repeated,
@@ -254,8 +255,8 @@ def _view(x: Tensor, *lengths: Any) -> Any:
     if len(lengths) == 1 and isinstance(lengths[0], type | str | np.dtype):
         raise ArgumentError(
             f"view({lengths[0]!r}): the bits of another dtype have no gradient: write "
-            "x.astype(...) for the values, x.numpy().view(...) for the bits"
-        )
+            f"x.astype(...) for the values, x.numpy().view(...) for the bits{at_line()}"
+        ).as_refusal()
     viewed = reshaping.reshape(x, shape_tuple(lengths[0] if len(lengths) == 1 else lengths))
     given, found = x._array, viewed._array
     looks = base_of(x) is not x and isinstance(found, np.ndarray) and found.size > 0

@@ -25,7 +25,7 @@ from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
 from tracegrad.ops.shape.joining import segment_sums
 from tracegrad.ops.shape.memory_order import in_place_of
-from tracegrad.ops.shape.reshaping import laid_out, one_axis
+from tracegrad.ops.shape.reshaping import laid_out, many_axes, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
 from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.foreign_arrays import plain
@@ -45,11 +45,21 @@ from tracegrad.values.given_rules import with_rule
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
+
+def _odd_number(x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    """``logical_xor.reduce``: whether an odd number of elements is not 0."""
+    number = array_functions.count_nonzero(x, axis, keepdims=keepdims)
+    return array_functions.remainder(number, 2) != 0
+
+
 REDUCE: dict[str, Callable[..., Any]] = {
     "add": array_functions.sum,
+    "fmax": array_functions.nanmax,
+    "fmin": array_functions.nanmin,
     "logaddexp": logaddexp_reduce,
     "logical_and": array_functions.all,
     "logical_or": array_functions.any,
+    "logical_xor": _odd_number,
     "maximum": array_functions.max,
     "minimum": array_functions.min,
     "multiply": array_functions.prod,
@@ -60,6 +70,8 @@ ACCUMULATE: dict[str, Callable[..., Any]] = {
     "minimum": array_functions.cummin,
     "multiply": array_functions.cumprod,
 }
+OVERWRITTEN = frozenset({"arctan2", "atan2", "pow", "power"})
+"""Ufuncs whose reductions in NumPy leave elements out, on processors with AVX-512."""
 QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
@@ -119,16 +131,18 @@ def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) 
     match method:
         case "__call__":
             return _call_ufunc(name, operands, given)
-        case "reduce":
+        case "reduce" if name in REDUCE or getattr(np, name).nin != 2:
             return _along_axis(name, REDUCE, method, operands, given)
+        case "reduce" if name not in OVERWRITTEN:
+            return _reduced(name, *operands, **given)
         case "accumulate" if name in ACCUMULATE or getattr(np, name).nin != 2:
             return _along_axis(name, ACCUMULATE, method, operands, given)
         case "accumulate":
             return _accumulated(name, *operands, **given)
         case "outer" if not given and len(operands) == 2:
-            a, b = operands
+            a, b = (strengthen(x) if is_weak(x) else x for x in operands)
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
-        case "reduceat" if name in REDUCE:
+        case "reduceat" if getattr(np, name).nin == 2 and name not in OVERWRITTEN:
             return _segments(name, operands, **given)
     raise _no_counterpart(f"np.{name}.{method}")
 
@@ -270,16 +284,60 @@ def _along_axis(
     return _call(f"np.{name}.{method}", functions[name], (x,), given)
 
 
+@cache
+def _fold_dtype(name: str, dtype: str) -> str:
+    """The dtype in which a ufunc folds elements of another; raises where NumPy has no such loop."""
+    return str(getattr(np, name).accumulate(np.ones(1, dtype)).dtype.name)
+
+
+def _folded(name: str, parts: Sequence[Any], initial: Any = None) -> list[Any]:
+    """What a ufunc gives of the first part, of the first two, ...: one after the other."""
+    function, dtype = _ufunc_called(name), _fold_dtype(name, dtype_of(parts[0]))
+    found: list[Any] = [] if initial is None else [np.dtype(dtype).type(initial)]
+    for part in parts:
+        found.append(function(found[-1], part) if found else astype(part, dtype=dtype))
+    return found
+
+
 def _accumulated(name: str, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     """``ufunc.accumulate`` of a ufunc that has no function for it: one element after the other."""
-    function, x = _ufunc_called(name), array_functions.asarray(x, dtype=dtype)
+    x = array_functions.asarray(x, dtype=dtype)
     if not x.ndim:
         raise TypeError("cannot accumulate on a scalar")
     axis = one_axis(axis, x.ndim)
-    found: list[Any] = []
-    for part in array_functions.unstack(x, axis=axis):
-        found.append(function(found[-1], part) if found else part)
-    return in_place_of(array_functions.stack(found, axis), x) if found else x
+    parts = array_functions.unstack(x, axis=axis)
+    if not parts:
+        return astype(x, dtype=_fold_dtype(name, dtype_of(x)))
+    return in_place_of(array_functions.stack(_folded(name, parts), axis), x)
+
+
+def _reduced(
+    name: str,
+    x: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+) -> Any:
+    """``ufunc.reduce`` of a ufunc that has no function for it: one element after the other."""
+    ufunc = getattr(np, name)
+    x = array_functions.asarray(x, dtype=dtype)
+    places = (1,) * x.ndim
+    given = {} if initial is None else {"initial": initial}
+    ufunc.reduce(np.ones(places, dtype_of(x)), axis=axis, keepdims=keepdims, **given)  # or raises
+    axes = many_axes(tuple(range(x.ndim)) if axis is None else axis, x.ndim)
+    last = tuple(range(x.ndim - len(axes), x.ndim))
+    lines = array_functions.moveaxis(x, axes, last)
+    kept = lines.shape[: x.ndim - len(axes)]
+    parts = array_functions.unstack(array_functions.reshape(lines, (*kept, -1)), axis=-1)
+    if not parts:
+        empty = ufunc.reduce(np.zeros(0, dtype_of(x)), **given)
+        found = array_functions.full(kept, empty, dtype=empty.dtype) if kept else empty
+    else:
+        start = ufunc.identity if initial is None else initial
+        found = _folded(name, parts, start)[-1]
+    return array_functions.expand_dims(found, axes) if keepdims else found
 
 
 def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:
@@ -300,7 +358,10 @@ def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) 
     if name == "add":
         sums = [segment_sums(part, lengths=(part.shape[axis],), axis=axis) for part in parts]
         return array_functions.concatenate(sums, axis)
-    return array_functions.stack([REDUCE[name](part, axis) for part in parts], axis)
+    if name in REDUCE:
+        return array_functions.stack([REDUCE[name](part, axis) for part in parts], axis)
+    rows = [array_functions.unstack(part, axis=axis) for part in parts]
+    return array_functions.stack([_folded(name, row)[-1] for row in rows], axis)
 
 
 # -- functions ----------------------------------------------------------------------------------
@@ -379,7 +440,8 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     if out is not None:
         return _written_to_out(out, found, "" if module else name)
     if name not in LOOKS:
-        found = as_of_function(name, found, args[0] if args else None)
+        weighed = given.get("weights") is not None
+        found = as_of_function(name, found, args[0] if args else None, weighed)
     return CONTAINERS[name](found) if name in CONTAINERS else found
 
 
@@ -496,8 +558,8 @@ def _takes(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -
 def _no_counterpart(shown: str) -> TracegradError:
     return TracegradError(
         f"{shown} has no counterpart in tracegrad that records gradients: write it with functions "
-        "of tg, or take tg.stop_gradient(x) or x.detach() and .numpy() where no gradient is needed"
-        + at_line()
+        "of tg. Where no gradient is needed, call it outside of the function that is compiled or "
+        "differentiated, on x.detach().numpy() if x is a Tensor" + at_line()
     )
 
 

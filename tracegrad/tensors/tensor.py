@@ -26,6 +26,7 @@ from tracegrad.errors import (
     BackwardError,
     ConversionError,
     DTypeError,
+    MatrixError,
     ShapeError,
     SingularError,
     TracegradError,
@@ -762,28 +763,26 @@ def _guard_operands(node: Node, operands: Sequence[Any]) -> None:
 def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:
     """The error in tracegrad's own family, with the user's line."""
     if isinstance(error, TracegradError):
+        if type(error) is DTypeError and at_line() not in str(error):  # of a type rule
+            error.args = (f"{error}{at_line()}",)
         return error
-    message = str(error)
-    singular = isinstance(error, np.linalg.LinAlgError)
+    message, told = str(error), error
     if not isinstance(error, CodegenError):
         try:  # the type rule says it better than NumPy
             types = [array_type(np.asarray(getattr(x, "_array", x))) for x in operands]
             known = STATE.trace.concrete if STATE.trace is not None else lambda value: value
             op.infer(Sizes(), *types, **{name: known(v) for name, v in attributes.items()})
         except CodegenError as better:
-            message, singular = str(better), False
+            message, told = str(better), better
         except Exception:
             pass  # the type rule is no wiser: NumPy's words stand
     if isinstance(error, IndexError):
         return IndexError(f"{message}{at_line()}")
-    if not message.startswith(op.name):
-        message = f"{op.name}: {message}"
-    message += at_line()
-    if singular:
-        return SingularError(message)
-    if isinstance(error, CodegenError | ValueError):
-        return ShapeError(message)
-    return DTypeError(message)
+    named = "" if message.startswith(op.name) else f"{op.name}: "
+    message = f"{named}{message}{at_line()}"
+    if isinstance(told, np.linalg.LinAlgError):
+        return (MatrixError if isinstance(told, CodegenError) else SingularError)(message)
+    return (ShapeError if isinstance(told, CodegenError | ValueError) else DTypeError)(message)
 
 
 def _type(x: Tensor) -> ArrayType:

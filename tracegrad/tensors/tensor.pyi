@@ -1015,7 +1015,9 @@ class Tensor:
     def lcm_(self, b: Any, /) -> Tensor:
         """`lcm`, in place."""
     def ldexp(self, x2: Any) -> Tensor:
-        """``x1 * 2 ** x2``."""
+        """``x1 * 2 ** x2``, of whole numbers `x2`."""
+    def ldexp_(self, b: Any, /) -> Tensor:
+        """`ldexp`, in place."""
     def le(self, b: ArrayLike, /) -> Tensor:
         """Where ``a <= b``.
 

@@ -38,10 +38,15 @@ METHODS = frozenset({
 """The methods and properties of arrays and of scalars alike that give one of their own kind."""
 
 
-def as_of_function(name: str, found: Any, operand: Any) -> Any:
-    """What one of NumPy's functions gives, by the function's name and its first operand."""
-    arrays = name in GIVES_ARRAYS or (
-        name in GIVES_WHAT_IT_GETS and not is_scalar_of_numpy(operand)
+def as_of_function(name: str, found: Any, operand: Any, weighed: bool = False) -> Any:
+    """What one of NumPy's functions gives, by the function's name and its first operand.
+
+    Of what is `weighed`, quantiles are arrays.
+    """
+    arrays = (
+        (weighed and name.endswith(("quantile", "percentile")))
+        or name in GIVES_ARRAYS
+        or (name in GIVES_WHAT_IT_GETS and not is_scalar_of_numpy(operand))
     )
     return _settled(found, arrays)
 

@@ -6,48 +6,52 @@ from typing import Any
 
 import numpy as np
 
+from codegen.types import is_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.ufuncs import (
     absolute,
     astype,
     binary,
     copysign,
-    exp2,
     fmod,
     imag,
     is_complex,
     isinf,
     logical_and,
     logical_not,
-    multiply,
     real,
     signbit,
     trunc,
     unary,
     where,
 )
+from tracegrad.ops.record import OpRecord
 from tracegrad.ops.reductions.sums_and_extremes import all as all_of
 from tracegrad.ops.shape.creation import ones_like, zeros_like
 from tracegrad.ops.special_cotangents import flat
+from tracegrad.ops.type_rules import ufunc_dtype
 from tracegrad.values.dispatch import dtype_of
 
 gcd = binary("gcd", None, differentiable=False, domain="integer")
 lcm = binary("lcm", None, differentiable=False, domain="integer")
 spacing = unary("spacing", flat, domain="nonzero")
 bitwise_count = unary("bitwise_count", None, differentiable=False, domain="integer")
+scaled: OpRecord = binary(
+    "ldexp", lambda ct, y, a, b: (scaled(ct, b), None), domain="exponent", doc="``a * 2 ** b``."
+)
+
+
+def ldexp(x1: Any, x2: Any) -> Any:
+    """``x1 * 2 ** x2``, of whole numbers `x2`."""
+    return scaled(as_array(x1), as_array(x2))
 
 
 def modf(x: Any) -> tuple[Any, Any]:
     """The fractional and the integral parts of numbers, both with the sign of the number."""
-    x = as_inexact(x)
+    x = as_array(x)
+    if not is_inexact(dtype_of(x)):
+        x = astype(x, dtype=ufunc_dtype("sqrt", ((dtype_of(x), False),)))
     return where(isinf(x), copysign(0.0, x), fmod(x, 1.0)), trunc(x)
-
-
-def ldexp(x1: Any, x2: Any) -> Any:
-    """``x1 * 2 ** x2``."""
-    x1 = as_inexact(x1)
-    return multiply(x1, exp2(astype(as_array(x2), dtype=dtype_of(x1))))
 
 
 def isposinf(x: Any) -> Any:

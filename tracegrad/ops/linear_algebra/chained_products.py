@@ -8,12 +8,12 @@ from typing import Any
 
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, ShapeError, promote, shape_text
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentValueError, MatrixError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.linear_algebra.contractions import matmul
-from tracegrad.ops.linear_algebra.shared_rules import square_axes
+from tracegrad.ops.linear_algebra.shared_rules import NoMatrixError, square_axes
 from tracegrad.ops.linear_algebra.solving import inverse_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape.creation import eye_of
@@ -60,7 +60,7 @@ def multi_dot(arrays: Any, *, out: None = None) -> Any:
     refuse_out("multi_dot", out)
     factors = [as_array(x) for x in arrays]
     if len(factors) < 2:
-        raise ArgumentError(f"multi_dot: takes two arrays or more, not {len(factors)}")
+        raise ArgumentValueError(f"multi_dot: takes two arrays or more, not {len(factors)}")
     if len(factors) == 2:
         return matmul(*factors)
     row, column = ndim_of(factors[0]) == 1, ndim_of(factors[-1]) == 1
@@ -79,7 +79,10 @@ def matrix_power(a: Any, n: int) -> Any:
     By repeated squaring, in the order of ``np.linalg.matrix_power``.
     """
     a, n = as_array(a), as_int(n)
-    square_axes("matrix_power", sizes_of([a]), type_of(a))
+    try:
+        square_axes("matrix_power", sizes_of([a]), type_of(a))
+    except NoMatrixError as error:
+        raise MatrixError(str(error)) from None
     if n == 0:
         order, dtype = shape_of(a)[-1], dtype_of(a)
         one = apply_in(a, eye_of, {"rows": order, "columns": order, "k": 0, "dtype": dtype})

@@ -22,7 +22,15 @@ from codegen.types import ShapeError as MismatchError
 from tracegrad.errors import ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
-from tracegrad.ops.elementwise.ufuncs import astype, conj, copy, is_complex, multiply, where
+from tracegrad.ops.elementwise.ufuncs import (
+    astype,
+    conj,
+    copy,
+    is_complex,
+    multiply,
+    strengthen,
+    where,
+)
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions.products import diagonal_mask
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
@@ -42,7 +50,7 @@ from tracegrad.ops.shape.reshaping import (
     squeeze,
 )
 from tracegrad.ops.type_rules import contraction, sum_dtype
-from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
 
 # -- products of vectors and matrices -----------------------------------------------------------
 
@@ -101,9 +109,14 @@ matmul = define(
 )
 
 
+def _of_numpy(x: Any) -> Any:
+    """An operand as an array: beside others Python's numbers have dtypes of their own here."""
+    return strengthen(as_array(x)) if is_weak(x) else as_array(x)
+
+
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot product: over the last axis of `a` and the last but one of `b`."""
-    a, b = as_array(a), as_array(b)
+    a, b = _of_numpy(a), _of_numpy(b)
     if not (ndim_of(a) and ndim_of(b)):
         return row_after_row(multiply(a, b))
     if ndim_of(b) <= 2 or ndim_of(a) == 1:
@@ -151,7 +164,7 @@ def vecmat(x1: Any, x2: Any) -> Any:
 
 def inner(a: Any, b: Any) -> Any:
     """The products of vectors along the last axes, of every vector of `a` with every one of `b`."""
-    a, b = as_array(a), as_array(b)
+    a, b = _of_numpy(a), _of_numpy(b)
     na, nb = ndim_of(a), ndim_of(b)
     if not (na and nb):
         return multiply(a, b)
@@ -317,7 +330,7 @@ def _axes_given(axes: Any, ndim: int) -> tuple[int, ...]:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sums of products over `axes`: a number (last of `a`, first of `b`) or a list for each."""
-    a, b = as_array(a), as_array(b)
+    a, b = _of_numpy(a), _of_numpy(b)
     na, nb = ndim_of(a), ndim_of(b)
     if isinstance(axes, int):
         if not 0 <= axes <= min(na, nb):

@@ -19,7 +19,7 @@ import numpy as np
 
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
-from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.errors import ArgumentError, ArgumentValueError, NotDifferentiableError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import (
@@ -212,7 +212,7 @@ eigvalsh_of = define(
 
 def _triangle(UPLO: str) -> str:
     if UPLO not in ("L", "U", "l", "u"):
-        raise ArgumentError(f'UPLO={UPLO!r}: the triangle that is read is "L" or "U"')
+        raise ArgumentValueError(f'UPLO={UPLO!r}: the triangle that is read is "L" or "U"')
     return UPLO.upper()
 
 
@@ -601,7 +601,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     columns of `a` to be independent, and of a tall matrix ``mode="reduced"``.
     """
     if mode not in ("reduced", "complete", "r"):
-        raise ArgumentError(f'qr: mode={mode!r} is none of "reduced", "complete" and "r"')
+        told = f'qr: mode={mode!r} is none of "reduced", "complete" and "r"'
+        raise ArgumentError(told).as_refusal() if mode == "raw" else ArgumentValueError(told)
     q, r = qr_of(as_array(a), mode="reduced" if mode == "r" else mode)
     return r if mode == "r" else QRResult(q, r)
 

@@ -13,8 +13,7 @@ from typing import Any
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, shape_text
-from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentValueError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -22,6 +21,7 @@ from tracegrad.ops.elementwise.ufuncs import absolute, astype, greater, not_equa
 from tracegrad.ops.linear_algebra.contractions import matmul
 from tracegrad.ops.linear_algebra.decompositions import svdvals_of
 from tracegrad.ops.linear_algebra.shared_rules import (
+    NoMatrixError,
     adjoint,
     computed_dtype,
     conjugated,
@@ -128,7 +128,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = DEFA
 def _lstsq_type(sizes: Sizes, a: ArrayType, b: ArrayType, rcond: Any) -> ArrayType:
     shown = " and ".join(shape_text(sizes, x.shape) for x in (a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or not sizes.same(a.shape[0], b.shape[0]):
-        raise ShapeMismatch(f"lstsq: takes a matrix and as many right-hand sides, not {shown}")
+        raise NoMatrixError(f"lstsq: takes a matrix and as many right-hand sides, not {shown}")
     return ArrayType(computed_dtype("lstsq", a, b), (a.shape[1], *b.shape[1:]))
 
 
@@ -173,7 +173,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     left = absolute(b - matmul(a, x))
     residuals = sum_over(square(left), axis=0, keepdims=ndim_of(b) == 1)
     rank, singular_values = BESIDE
-    return x, residuals, rank(a, rtol=rcond), singular_values(a)
+    return x, residuals, astype(rank(a, rtol=rcond), dtype="int32"), singular_values(a)
 
 
 # -- rank ---------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """
     a = as_array(A)
     if tol is not None and rtol is not None:
-        raise ArgumentError("matrix_rank: both tol= and rtol= are given")
+        raise ArgumentValueError("matrix_rank: both tol= and rtol= are given")
     if ndim_of(a) < 2:
         return astype(any(not_equal(a, 0)), dtype="int64")
     if rtol is None and tol is None:

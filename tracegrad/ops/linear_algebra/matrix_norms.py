@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentValueError
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.ufuncs import absolute, where
@@ -22,7 +22,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     """The norm of the matrices along two axes (rows, columns)."""
     if ord not in OF_MATRICES:
         shown = ", ".join(map(repr, OF_MATRICES))
-        raise ArgumentError(f"norm: ord={ord!r} of a matrix is none of {shown}")
+        raise ArgumentValueError(f"norm: ord={ord!r} of a matrix is none of {shown}")
     if ord in (None, "fro"):
         return vector_norm(x, axes, keepdims)
     if ord in (1, -1, INFINITY, -INFINITY):
@@ -53,7 +53,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 1:
         return vector_norm(x, axes[0], keepdims, 2 if ord is None else ord)
     if len(axes) != 2 or axes[0] == axes[1]:
-        raise ArgumentError(f"norm: a vector has one axis and a matrix two, not {axes}")
+        raise ArgumentValueError(f"norm: a vector has one axis and a matrix two, not {axes}")
     return _matrix_norm(x, ord, (axes[0], axes[1]), keepdims)
 
 
@@ -62,8 +62,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norms of the matrices along the last two axes; see `norm`."""
     x = as_inexact(x)
     ndim = ndim_of(x)
-    if ndim < 2:
-        raise ArgumentError(f"matrix_norm: a matrix has two axes or more, not {ndim}")
+    one_axis(-2, ndim)
     return _matrix_norm(x, ord, (ndim - 2, ndim - 1), keepdims)
 
 

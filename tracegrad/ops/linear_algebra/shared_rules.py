@@ -7,12 +7,13 @@ are derived for gradients, which are the conjugates of cotangents: see `conjugat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from codegen.sizes import Dim, Sizes
-from codegen.types import ArrayType, ShapeError, is_inexact, promote, shape_text
+from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.errors import DTypeError
 from tracegrad.ops.elementwise.ufuncs import (
     absolute,
@@ -31,6 +32,7 @@ from tracegrad.ops.reductions.sums_and_extremes import all as all_of
 from tracegrad.ops.reductions.sums_and_extremes import any as any_of
 from tracegrad.ops.reductions.sums_and_extremes import max
 from tracegrad.ops.shape.reshaping import expand_dims, matrix_transpose
+from tracegrad.ops.type_rules import mean_dtype
 from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
 
 # -- what NumPy raises for ----------------------------------------------------------------------
@@ -54,12 +56,16 @@ def is_of_finite(y: Any, x: Any, *_: Any, **__: Any) -> tuple[Any]:
 # -- types --------------------------------------------------------------------------------------
 
 
+class NoMatrixError(ShapeError, np.linalg.LinAlgError):
+    """Where linear algebra needs a matrix, or a square one: NumPy's ``LinAlgError``."""
+
+
 def computed_dtype(name: str, *types: ArrayType) -> str:
     """The dtype in which LAPACK computes: integers become float64; float16 is refused."""
-    dtype, _ = promote(types)
     if any(x.dtype == "float16" for x in types):
         raise DTypeError(f"{name}: float16 is too short for linear algebra: use float32")
-    return dtype if is_inexact(dtype) else "float64"
+    dtype, _ = promote([replace(x, dtype=mean_dtype(x.dtype)) for x in types])
+    return dtype
 
 
 def real_dtype(dtype: str) -> str:
@@ -75,7 +81,7 @@ def complex_dtype(dtype: str) -> str:
 def matrix_axes(name: str, x: ArrayType) -> tuple[tuple[Dim, ...], Dim, Dim]:
     """The batch axes, the number of rows and that of columns."""
     if x.ndim < 2:
-        raise ShapeError(f"{name}: a matrix has two axes or more, not {x.ndim}")
+        raise NoMatrixError(f"{name}: a matrix has two axes or more, not {x.ndim}")
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
@@ -83,7 +89,7 @@ def square_axes(name: str, sizes: Sizes, x: ArrayType) -> tuple[tuple[Dim, ...],
     """The batch axes and the order of a square matrix; raises for one that is not square."""
     batch, rows, columns = matrix_axes(name, x)
     if not sizes.same(rows, columns):
-        raise ShapeError(f"{name}: the matrix is not square: {shape_text(sizes, x.shape)}")
+        raise NoMatrixError(f"{name}: the matrix is not square: {shape_text(sizes, x.shape)}")
     return batch, rows
 
 

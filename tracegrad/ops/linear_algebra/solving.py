@@ -17,7 +17,7 @@ from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, broadcast, shape_text
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ArgumentValueError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -303,7 +303,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of `a` as a map of tensors: its first `ind` axes are the rows of a matrix."""
     if ind <= 0:
-        raise ArgumentError(f"tensorinv: ind={ind} must be positive")
+        raise ArgumentValueError(f"tensorinv: ind={ind} must be positive")
     a = as_array(a)
     shape = shape_of(a)
     rows, columns = shape[:ind], shape[ind:]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from codegen.spelling import Spelling, spell
+from tracegrad.errors import ArgumentValueError
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.powers import number_power
@@ -53,6 +54,8 @@ norm_over = reducer(
 @synonyms
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """The `ord`-norm over `axis`, all elements as one vector; 0 has the gradient 0."""
+    if isinstance(ord, str):
+        raise ArgumentValueError(f"norm: ord={ord!r} of vectors must be a number")
     x = as_inexact(x)
     if ord == 2:
         return _reduce(norm_over, x, axis, keepdims)

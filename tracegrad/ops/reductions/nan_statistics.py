@@ -32,6 +32,7 @@ from tracegrad.ops.reductions.sums_and_extremes import (
     nanmax_over,
     nanmin_over,
     sum,
+    var,
 )
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.type_rules import reduction
@@ -152,13 +153,17 @@ def nanvar(
 ) -> Any:
     """The variance over `axis` of what is not NaN; arguments as for `var`."""
     refuse_out("nanvar", out)
-    x = as_inexact(x) if dtype is None else astype(as_array(x), dtype=dtype_name(dtype))
-    x = _hidden(x, where)
+    x = as_array(x)
+    if not is_inexact(dtype_of(x)):
+        how = {"where": where, "mean": mean, "correction": correction}
+        return var(x, axis, dtype, None, ddof, keepdims, **how)
+    x = _hidden(x if dtype is None else astype(x, dtype=dtype_name(dtype)), where)
     around = nanmean(x, axis, keepdims=True, where=where) if mean is None else as_array(mean)
-    deviation = _without_nan(x - around, 0)
+    deviation = _where(isnan(x), 0, x - around)
     squares = real(deviation * conj(deviation)) if is_complex(x) else deviation * deviation
     freedom = _numbers(x, axis, keepdims) - _degrees(ddof, correction, None)
-    return _over_numbers(sum(squares, axis, keepdims=keepdims, where=where), freedom)
+    variance = _over_numbers(sum(squares, axis, keepdims=keepdims, where=where), freedom)
+    return _where(freedom <= 0, np.nan, variance)
 
 
 @synonyms

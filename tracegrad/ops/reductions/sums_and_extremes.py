@@ -16,7 +16,7 @@ from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
-from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.errors import ArgumentValueError, DTypeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -37,8 +37,8 @@ from tracegrad.ops.elementwise.ufuncs import (
 from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import TABLE, OpRecord, define
 from tracegrad.ops.repeated_cotangents import repeated
-from tracegrad.ops.shape.creation import count, dtype_name, full_of
-from tracegrad.ops.shape.reshaping import broadcast_beside, canonical_axis, expand_axes, many_axes
+from tracegrad.ops.shape.creation import count, dtype_name
+from tracegrad.ops.shape.reshaping import broadcast_beside, canonical_axis, expand_axes
 from tracegrad.ops.shape.selection import PutBack
 from tracegrad.ops.type_rules import (
     axes_of,
@@ -355,28 +355,6 @@ def _number_chosen(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     return sum(broadcast_beside(as_array(where), shape_of(x), x), axis, keepdims=keepdims)
 
 
-@synonyms
-def average(
-    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
-) -> Any:
-    """The mean over `axis` with `weights`; `returned` adds the sum of the weights."""
-    x = as_array(x)
-    if weights is None:
-        average = mean(x, axis, keepdims=keepdims)
-        number = count((length(x, canonical_axis(axis, ndim_of(x))),), average)
-        total = full_of(number, shape=shape_of(average), dtype=dtype_of(average))
-    else:
-        weights = as_array(weights)
-        if axis is not None and ndim_of(weights) < ndim_of(x):
-            axes = many_axes(axis, ndim_of(x))
-            others = tuple(i for i in range(ndim_of(x)) if i not in axes)
-            weights = expand_axes(weights, axis=others[0] if len(others) == 1 else others)
-        weights = broadcast_beside(weights, shape_of(x), x)
-        total = sum(weights, axis, keepdims=keepdims)
-        average = sum(x * weights, axis, keepdims=keepdims) / total
-    return (average, total) if returned else average
-
-
 # -- variance -----------------------------------------------------------------------------------
 
 
@@ -420,7 +398,7 @@ def _degrees(ddof: float | None, correction: float | None, unbiased: bool | None
         d for d in (ddof, correction, None if unbiased is None else int(unbiased)) if d is not None
     ]
     if len(given) > 1:
-        raise ArgumentError("ddof=, correction= and unbiased= say the same: give one")
+        raise ArgumentValueError("ddof=, correction= and unbiased= say the same: give one")
     number = given[0] if given else 0
     return int(number) if number == int(number) else float(number)
 
@@ -580,7 +558,7 @@ def _bounded(
     x = as_array(x)
     if where is not None:
         if initial is None:
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"{record.name}: where= needs initial=, the result where it is False"
             )
         x = _where(where, x, initial)
@@ -778,7 +756,6 @@ __all__ = [
     "argmin",
     "array_equal",
     "array_equiv",
-    "average",
     "count_nonzero",
     "isclose",
     "max",

@@ -28,7 +28,7 @@ from codegen.types import (
     weak,
     weak_of,
 )
-from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, DTypeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
@@ -395,7 +395,7 @@ def _shape_attribute(shape: Any) -> Any:
     dims = shape_tuple(shape)
     for dim in dims:
         if isinstance(dim, int) and dim < 0:
-            raise ArgumentError(f"a shape has no negative lengths: {dims}")
+            raise ArgumentValueError(f"a shape has no negative lengths: {dims}")
     return bare(dims)
 
 

@@ -18,23 +18,35 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, broadcast, kind
-from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from codegen.types import ArrayType, broadcast, kind, promote
+from tracegrad.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.powers import power
 from tracegrad.ops.elementwise.ufuncs import (
     astype,
     log10,
+    logical_not,
+    logical_or,
     maximum,
     minimum,
+    not_equal,
     remainder,
     sign,
+    strengthen,
     where,
 )
 from tracegrad.ops.index_bounds import all_within
 from tracegrad.ops.record import define
-from tracegrad.ops.shape.creation import arange, beside, dtype_name, linspace, shape_tuple, zeros_in
+from tracegrad.ops.shape.creation import (
+    arange,
+    beside,
+    dtype_name,
+    linspace,
+    shape_tuple,
+    zeros_in,
+    zeros_like,
+)
 from tracegrad.ops.shape.indexing import getitem, nonzero, setitem
 from tracegrad.ops.shape.joining import concatenate, stack, tile, unstack
 from tracegrad.ops.shape.memory_order import lies_as, row_after_row
@@ -54,7 +66,16 @@ from tracegrad.ops.shape.reshaping import (
 )
 from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
 from tracegrad.runtime.thread_state import call as call_user
-from tracegrad.values.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
+from tracegrad.values.dispatch import (
+    HANDLERS,
+    apply_in,
+    dtype_of,
+    is_number,
+    is_weak,
+    ndim_of,
+    shape_of,
+    type_of,
+)
 
 # -- more and fewer elements --------------------------------------------------------------------
 
@@ -202,6 +223,18 @@ def _joined_blocks(arrays: Any, depth: int, ndim: int, like: Any) -> Any:
 # -- choices ------------------------------------------------------------------------------------
 
 
+def in_one_dtype(choices: Sequence[Any]) -> list[Any]:
+    """Choices in the dtype of all of them, which numbers of Python's take."""
+    several = [as_array(choice) for choice in choices]
+    dtype, weak = promote(list(map(type_of, several)))
+    if weak:  # numbers alone
+        return [strengthen(x) for x in several]
+    to = np.dtype(dtype).type
+    return [
+        x if not is_weak(x) else to(x) if is_number(x) else astype(x, dtype=dtype) for x in several
+    ]
+
+
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """For each place the choice whose condition is the first that is true there.
 
@@ -213,26 +246,29 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     tensor([-0., 1., 4., 9.])
     """
     if len(condlist) != len(choicelist) or not condlist:
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"select: {len(condlist)} conditions for {len(choicelist)} choices: give as many, and "
             "one at least"
         )
-    found = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        found = where(as_array(condition), as_array(choice), found)
+    found, (*choices, _) = default, in_one_dtype([*choicelist, default])
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        mask = as_array(condition)
+        if dtype_of(mask) != "bool":
+            raise DTypeError(f"select: conditions are arrays of bools, not of {dtype_of(mask)}")
+        found = where(mask, choice, found)
     return row_after_row(found)
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """For each place, the element of the choice whose number is in `a`."""
-    several = broadcast_arrays(as_array(a), *[as_array(choice) for choice in choices])
+    several = broadcast_arrays(as_array(a), *in_one_dtype(choices))
     numbers, several = several[0], several[1:]
     if mode == "clip":
         numbers = minimum(maximum(numbers, 0), len(several) - 1)
     elif mode == "wrap":
         numbers = remainder(numbers, len(several))
     elif mode != "raise":
-        raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
+        raise ArgumentValueError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
     stacked = stack(several)
     try:
         chosen = getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
@@ -244,18 +280,36 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Functions of `x`, or numbers, where their conditions are true; one more is the default."""
     x = as_array(x)
-    masks = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
-    masks = [as_array(mask) for mask in masks]
+    masks = _conditions(condlist, ndim_of(x))
     if len(funclist) == len(masks) + 1:
-        masks.append(reduce(lambda rest, mask: rest & ~mask, masks, ~(masks[0] & ~masks[0])))
+        masks.append(logical_not(reduce(logical_or, masks)))
     if len(funclist) != len(masks):
-        raise ArgumentError(f"piecewise: {len(funclist)} functions for {len(masks)} conditions")
-    found = x * 0
+        raise ArgumentValueError(
+            f"piecewise: {len(funclist)} functions for {len(masks)} conditions"
+        )
+    found = zeros_like(x)
     for mask, value in zip(masks, funclist, strict=True):
         if callable(value):
             value = call_user(value, (getitem(x, mask), *args), kw)
         found = setitem(found, mask, value)
     return found
+
+
+def _conditions(condlist: Any, ndim: int) -> list[Any]:
+    """The masks of ``piecewise``: an array without rows, or a list of bools, is a single one."""
+    if ndim_of(as_array(condlist)) == 0 or (ndim and _is_one_mask(condlist)):
+        condlist = [condlist]
+    elif not isinstance(condlist, list | tuple):
+        condlist = unstack(condlist, 0)
+    masks = [as_array(mask) for mask in condlist]
+    return [mask if dtype_of(mask) == "bool" else not_equal(mask, 0) for mask in masks]
+
+
+def _is_one_mask(condlist: Any) -> bool:
+    """Whether what stands first in it are no conditions of their own."""
+    if isinstance(condlist, list | tuple):
+        return is_number(condlist[0]) or isinstance(condlist[0], tuple)
+    return ndim_of(condlist) == 1
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, **kw: Any) -> Any:
@@ -314,7 +368,9 @@ def geomspace(
     axis: int = 0,
 ) -> Any:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
-    start, stop = (as_array(x) * 1.0 for x in (start, stop))
+    start, stop = map(as_array, (start, stop))
+    wide = np.result_type(dtype_of(start), dtype_of(stop), np.float64).name
+    start, stop = (x * 1.0 if dtype_of(x) == wide else astype(x, dtype=wide) for x in (start, stop))
     way = sign(start)
     found = logspace(log10(start * way), log10(stop * way), num, endpoint) * way
     if num > 0:
@@ -434,7 +490,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     if order == "F":
         return unravel_index(indices, lengths[::-1])[::-1]
     if order != "C":
-        raise ArgumentError(f'unravel_index: order={order!r}: must be "C" or "F"')
+        raise ArgumentValueError(f'unravel_index: order={order!r}: must be "C" or "F"')
     found = places_of(indices, shape=lengths)
     return tuple(found) if len(lengths) > 1 else (found,)
 
@@ -455,11 +511,11 @@ def ravel_multi_index(
     modes = [mode] * len(places) if isinstance(mode, str) else list(mode)
     unknown = next((m for m in modes if m not in ("raise", "wrap", "clip")), None)
     if unknown is not None or len(modes) != len(places):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f'mode={mode!r}: must be "raise", "wrap" or "clip", or one for each axis'
         )
     if order not in ("C", "F"):
-        raise ArgumentError(f'ravel_multi_index: order={order!r}: must be "C" or "F"')
+        raise ArgumentValueError(f'ravel_multi_index: order={order!r}: must be "C" or "F"')
     if order == "F":
         lengths, places, modes = lengths[::-1], places[::-1], modes[::-1]
     if len(set(modes)) > 1:

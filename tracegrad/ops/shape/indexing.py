@@ -26,7 +26,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, Window, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.errors import ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import alias, astype
@@ -192,7 +192,9 @@ def _updated_type(
             f"shape {_shown(sizes, target)} that it is assigned to"
         )
     if kind(value.dtype) == "complex" and kind(x.dtype) != "complex":
-        raise DTypeError(f"{value.dtype} cannot be assigned into {x.dtype}: take its .real first")
+        raise DTypeError(
+            f"{value.dtype} cannot be assigned into {x.dtype}: take its .real first"
+        ).as_refusal()
     return ArrayType(x.dtype, x.shape)
 
 
@@ -759,7 +761,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        raise ArgumentError("where takes a condition alone, or both x and y")
+        raise ArgumentValueError("where takes a condition alone, or both x and y")
     return choose(condition, x, y)
 
 

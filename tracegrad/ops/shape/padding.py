@@ -12,7 +12,7 @@ from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, is_inexact
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentValueError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.elementwise.ufuncs import alias, astype, rint, where
 from tracegrad.ops.record import define
@@ -149,7 +149,8 @@ def pad(
         axis.
     mode
         What stands in the margins: "constant", "edge", "reflect", "symmetric" or "wrap"; "mean",
-        "median", "maximum" or "minimum" of each line; or a "linear_ramp" to the end.
+        "median", "maximum" or "minimum" of each line; a "linear_ramp" to the end; or anything
+        ("empty": zeros).
     constant_values, end_values
         For "constant" and "linear_ramp": a number (or Tensor without axes), or ``(before, after)``
         numbers, also for each axis.
@@ -162,9 +163,11 @@ def pad(
     widths = tuple((as_int(a), as_int(b)) for a, b in _pairs(pad_width, ndim, "pad_width"))
     if any(n < 0 for pair in widths for n in pair):
         raise ShapeError(f"pad: margins cannot be negative: {pad_width}")
+    if mode == "empty":
+        mode, constant_values = "constant", 0
     if mode not in (*MODES, *OF_LINES, "linear_ramp"):
         known = ", ".join(map(repr, (*MODES, *OF_LINES, "linear_ramp")))
-        raise ArgumentError(f"pad: mode={mode!r} is not one of {known}")
+        raise ArgumentValueError(f"pad: mode={mode!r} is not one of {known}")
     if not any(n for pair in widths for n in pair):
         return apart_from(alias(x))
     if mode in OF_LINES:

@@ -19,7 +19,7 @@ from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, AxisError, ShapeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, AxisError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.ufuncs import alias, copy_in_order
@@ -173,7 +173,7 @@ def meshgrid(
     the other axes have length 1.
     """
     if indexing not in ("xy", "ij"):
-        raise ArgumentError(f'indexing={indexing!r}: must be "xy" or "ij"')
+        raise ArgumentValueError(f'indexing={indexing!r}: must be "xy" or "ij"')
     vectors = [ravel(as_array(x)) for x in arrays]
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -244,7 +244,7 @@ def _order_of(x: Any, order: str) -> str:
     if order in ("C", "F"):
         return order
     if order not in ("A", "K"):
-        raise ArgumentError(f'order={order!r}: must be "C", "F", "A" or "K"')
+        raise ArgumentValueError(f'order={order!r}: must be "C", "F", "A" or "K"')
     array, traced = getattr(x, "_array", x), getattr(x, "_traced", None)
     if not isinstance(array, np.ndarray) or array.ndim < 2:
         return "C"
@@ -317,7 +317,7 @@ def laid_out(x: Any, order: str | None, copy: bool | None) -> Any:
     """
     order = str(order or "K").upper()
     if order not in ("C", "F", "A", "K"):
-        raise ArgumentError(f'order={order!r}: must be "C", "F", "A" or "K"')
+        raise ArgumentValueError(f'order={order!r}: must be "C", "F", "A" or "K"')
     if order == "K" or not ndim_of(x):
         return copy_of(x) if copy else x
     if copy and order == "C":

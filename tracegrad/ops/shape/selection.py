@@ -12,7 +12,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Slot, Spelling, Subscript
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentValueError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, synonyms
 from tracegrad.ops.elementwise.ufuncs import copy_in_order, maximum, minimum, not_equal, remainder
@@ -71,7 +71,7 @@ def _within(indices: Any, length: Any, mode: str) -> Any:
             return remainder(indices, length)
         case "clip":
             return minimum(maximum(indices, 0), length - 1)
-    raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
+    raise ArgumentValueError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
 
 
 def _along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:

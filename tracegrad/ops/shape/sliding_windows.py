@@ -18,7 +18,7 @@ from codegen import sizes as sz
 from codegen.sizes import Dim, SizeError, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, shape_text
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentValueError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.program_functions import needs
@@ -186,7 +186,9 @@ def windows_of(x: Any, window_shape: Any, axis: Any, linked: Callable[..., Any])
     named = range(ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     axes = tuple(one_axis(a, ndim) for a in named)
     if len(axes) != len(lengths):
-        raise ArgumentError(f"sliding_window_view: {len(lengths)} lengths for {len(axes)} axes")
+        raise ArgumentValueError(
+            f"sliding_window_view: {len(lengths)} lengths for {len(axes)} axes"
+        )
     n = len(axes)
     last = tuple(range(ndim - n, ndim))
     span = tuple(map(as_int, lengths))

@@ -8,7 +8,7 @@ from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, promote, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentValueError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import conj, is_complex
 from tracegrad.ops.record import OpRecord, define
@@ -81,7 +81,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 def _in_mode(a: Any, v: Any, mode: str, correlated: bool) -> Any:
     if mode not in ("full", "same", "valid"):
-        raise ArgumentError(f'mode={mode!r}: must be "full", "same" or "valid"')
+        raise ArgumentValueError(f'mode={mode!r}: must be "full", "same" or "valid"')
     if mode == "full" or not ndim_of(a) == ndim_of(v) == 1:
         return convolved(a, v)
     n, m = length_of(a, 0), length_of(v, 0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, is_inexact, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -16,9 +18,11 @@ from tracegrad.ops.elementwise.ufuncs import (
     absolute,
     astype,
     clip,
+    is_complex,
     logical_and,
     minimum,
     not_equal,
+    real,
     remainder,
     subtract,
     where,
@@ -80,7 +84,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     tensor([3., 5.])
     """
     if n < 0:
-        raise ArgumentError(f"diff: the order must not be negative: {n}")
+        raise ArgumentValueError(f"diff: the order must not be negative: {n}")
     x = as_array(x)
     if n == 0:
         return x
@@ -101,10 +105,19 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between what is put around them."""
-    found = _steps(ravel(as_array(x)), 0)
-    parts = [to_begin, found, to_end]
-    several = [ravel(beside(part, found)) for part in parts if part is not None]
+    x = ravel(as_array(x))
+    found = getitem(x, FROM_SECOND) - getitem(x, UP_TO_LAST)
+    around = [None if part is None else beside(part, found) for part in (to_begin, to_end)]
+    for part in around:
+        if part is not None and not np.can_cast(dtype_of(part), dtype_of(x), "same_kind"):
+            raise DTypeError(f"ediff1d: {dtype_of(part)} cannot stand beside {dtype_of(x)}")
+    begin, end = (None if part is None else ravel(_in_dtype(part, x)) for part in around)
+    several = [part for part in (begin, found, end) if part is not None]
     return found if len(several) == 1 else concatenate(several)
+
+
+def _in_dtype(part: Any, x: Any) -> Any:
+    return part if dtype_of(part) == dtype_of(x) else astype(part, dtype=dtype_of(x))
 
 
 # -- slopes -------------------------------------------------------------------------------------
@@ -166,7 +179,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     f = as_array(f)
     f = f if is_inexact(dtype_of(f)) else astype(f, dtype="float64")
     if edge_order not in (1, 2):
-        raise ArgumentError(f"gradient: edge_order={edge_order!r}: must be 1 or 2")
+        raise ArgumentValueError(f"gradient: edge_order={edge_order!r}: must be 1 or 2")
     ndim = ndim_of(f)
     if axis is None:
         axes = list(range(ndim))
@@ -183,20 +196,18 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slopes(f: Any, axis: int, h: Any, order: int) -> Any:
-    h, length = as_array(h), shape_of(f)[axis]
-    if isinstance(length, int) and length <= order:
-        raise ShapeError(
-            f"gradient: axis {axis} has {length} samples: edge_order={order} needs {order + 1} at "
-            "least"
+    h = as_array(h)
+    if ndim_of(h) > 1:
+        raise ShapeError("gradient: coordinates stand in a vector")
+    try:
+        first, inner, last = (
+            _scattered(f, axis, as_inexact(h), order) if ndim_of(h) else _uniform(f, axis, h, order)
         )
-    match ndim_of(h):
-        case 0:
-            parts = _uniform(f, axis, h, order)
-        case 1:
-            parts = _scattered(f, axis, as_inexact(h), order)
-        case _:
-            raise ShapeError("gradient: coordinates stand in a vector")
-    first, inner, last = parts
+    except IndexError as error:
+        raise ShapeError(
+            f"gradient: axis {axis} has too few samples: edge_order={order} needs {order + 1} at "
+            "least"
+        ) from error
     found = setitem(zeros_like(f), _along(axis, slice(1, -1)), inner)
     found = setitem(found, _along(axis, 0), first)
     return setitem(found, _along(axis, -1), last)
@@ -252,7 +263,8 @@ def _interp_vjp(ct: Any, y: Any, x: Any, xp: Any, fp: Any) -> tuple[Any, Any, An
     inside = logical_and(x >= getitem(xp, 0), x <= getitem(xp, -1))
     slope = (f1 - f0) / width
     part = clip((x - x0) / width, 0.0, 1.0)
-    to_x = where(inside, ct * slope, 0.0)
+    risen = ct * slope
+    to_x = where(inside, real(risen) if is_complex(risen) else risen, 0.0)
     to_xp = index_add(zeros_of(xp), left, -to_x * (1.0 - part))
     to_fp = index_add(zeros_of(fp), left, ct * (1.0 - part))
     return to_x, index_add(to_xp, right, -to_x * part), index_add(to_fp, right, ct * part)
@@ -287,7 +299,7 @@ def interp(
     x, xp, fp = (as_array(beside(v, like)) for v in (x, xp, fp))
     if period is not None:
         if period == 0:
-            raise ArgumentError("interp: period is 0")
+            raise ArgumentValueError("interp: period is 0")
         x, xp, fp = _periodic(x, xp, fp, abs(period))
         left = right = None
     found = interpolated(x, xp, fp)

@@ -14,7 +14,7 @@ from typing import Any
 from codegen import sizes as sz
 from codegen.sizes import Dim, Size, Sizes
 from codegen.types import ArrayType, ShapeError, bits, kind
-from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.errors import ArgumentValueError, DTypeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.ufuncs import conj, is_complex, real
@@ -242,7 +242,7 @@ half_frequencies = _frequencies("rfftfreq", _half)
 
 def _scaling(norm: Any) -> str | None:
     if norm not in (None, "backward", "ortho", "forward"):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f'norm={norm!r} is none of "backward" (the inverse is scaled), "ortho" and "forward"'
         )
     return None if norm == "backward" else norm
@@ -265,7 +265,7 @@ def _along_many(record: OpRecord, x: Any, s: Any, axes: Any, norm: Any) -> Any:
         places = tuple(one_axis(axis, ndim) for axis in axes)
         many_axes(places, ndim)  # raises where one is named twice
     if s is not None and len(s) != len(places):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"{record.name}: s={s} gives lengths for {len(s)} of {len(places)} axes"
         )
     if not places:

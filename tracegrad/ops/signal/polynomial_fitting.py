@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.elementwise.ufuncs import astype, is_complex, real, sqrt
@@ -54,7 +54,7 @@ def roots(p: Any) -> Any:
         raise ArgumentError(
             "roots: the first coefficient is 0: leave it out, as in tg.roots(p[1:]) or "
             'tg.roots(tg.trim_zeros(p, "f"))'
-        )
+        ).as_refusal()
     row = expand_axes(-(getitem(p, slice(1, None)) / getitem(p, 0)), axis=0)
     below = astype(as_array(beside(eye(degree - 1, degree), p)), dtype=dtype_of(p))
     return eigvals(concatenate([row, below]) if degree > 1 else row)
@@ -72,6 +72,8 @@ def poly(seq_of_zeros: Any) -> Any:
     if matrix is not None:
         zeros = eigvals(matrix)
     zeros = as_inexact(zeros)
+    if dtype_of(zeros) == "float16":
+        zeros = astype(zeros, dtype="float64")
     found = zeros_in(zeros, (1,), dtype_of(zeros)) + 1
     for i in range(length_of(zeros, 0)):
         zero = getitem(zeros, slice(i, i + 1))
@@ -111,9 +113,9 @@ def polyfit(
     """
     x, y, order = as_inexact(as_array(x)), as_inexact(as_array(beside(y, x))), as_int(deg) + 1
     if order < 1:
-        raise ArgumentError(f"polyfit: the degree must not be negative: {deg}")
+        raise ArgumentValueError(f"polyfit: the degree must not be negative: {deg}")
     if ndim_of(x) != 1 or ndim_of(y) not in (1, 2):
-        raise ShapeError(
+        raise ArgumentError(
             "polyfit: takes a vector of places, and a vector or a matrix of what is there, not "
             f"{ndim_of(x)} and {ndim_of(y)} axes"
         )
@@ -124,12 +126,13 @@ def polyfit(
         target = y * (weights if ndim_of(y) == 1 else expand_axes(weights, axis=1))
     scale = sqrt(sum_of(powers * powers, 0))
     powers = powers / scale
-    if rcond is None and full:
-        rcond = length_of(x, 0) * float(np.finfo(dtype_of(x)).eps)
-    found, residuals, rank, singular = lstsq(powers, target, rcond)
+    cutoff: Any = rcond
+    if rcond is None and (full or dtype_of(x) != dtype_of(powers)):
+        cutoff = length_of(x, 0) * np.finfo(dtype_of(x)).eps
+    found, residuals, rank, singular = lstsq(powers, target, cutoff)
     scaled = found / (scale if ndim_of(y) == 1 else expand_axes(scale, axis=1))
     if full:
-        return scaled, residuals, rank, singular, rcond
+        return scaled, residuals, rank, singular, cutoff
     if not cov:
         return scaled
     return scaled, _covariance(powers, scale, residuals, cov != "unscaled", order, ndim_of(y))
@@ -144,7 +147,7 @@ def _covariance(
         return spread
     free = length_of(powers, 0) - order
     if free <= 0:
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"polyfit: the covariance of {order} coefficients takes more points than "
             f'{order + free}; cov="unscaled" needs no residuals'
         )

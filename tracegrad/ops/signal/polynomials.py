@@ -8,9 +8,11 @@ from __future__ import annotations
 from operator import index as as_int
 from typing import Any
 
-from tracegrad.errors import ArgumentError, ShapeError
+import numpy as np
+
+from tracegrad.errors import ArgumentValueError, ShapeError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.ufuncs import absolute, copy_in_order
+from tracegrad.ops.elementwise.ufuncs import absolute, astype, copy_in_order
 from tracegrad.ops.reductions.products import cumprod_along
 from tracegrad.ops.shape.creation import arange_of, beside, ones_of_shape, zeros_like
 from tracegrad.ops.shape.indexing import getitem, index_add
@@ -39,16 +41,13 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise ShapeError(f"vander: numbers stand in a vector, not in {ndim_of(x)} axes")
     columns = length_of(x, 0) if N is None else as_int(N)
     rows = shape_of(x)[0]
-    x = x if dtype_of(x) not in ("bool", "int8", "int16", "int32") else x + 0 * _whole(x)
+    dtype = np.promote_types(dtype_of(x), int).name
+    x = x if dtype_of(x) == dtype else astype(x, dtype=dtype)
     found = apply_in(x, ones_of_shape, {"shape": (rows, min(columns, 1)), "dtype": dtype_of(x)})
     if columns > 1:
         repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
         found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
     return found if increasing else copy_in_order(flip_axes(found, axes=(1,)))
-
-
-def _whole(x: Any) -> Any:
-    return apply_in(x, ones_of_shape, {"shape": (), "dtype": "int64"})
 
 
 def polyval(p: Any, x: Any) -> Any:
@@ -122,7 +121,7 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     if ndim_of(x) != 1:
         raise ShapeError(f"trim_zeros: takes a vector, not {ndim_of(x)} axes")
     if set(trim.lower()) - {"f", "b"}:
-        raise ArgumentError(f'trim_zeros: trim={trim!r}: must be of "f" and "b"')
+        raise ArgumentValueError(f'trim_zeros: trim={trim!r}: must be of "f" and "b"')
     start, stop = 0, length_of(x, 0)
     while "f" in trim.lower() and start < stop and getitem(x, start) == 0:
         start += 1
@@ -140,7 +139,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """The coefficients of the m-th derivative of a polynomial."""
     p, m = atleast_1d(as_array(p)), as_int(m)
     if m < 0:
-        raise ArgumentError(f"polyder: the order must not be negative: {m}; see polyint")
+        raise ArgumentValueError(f"polyder: the order must not be negative: {m}; see polyint")
     for _ in range(min(m, length_of(p, 0))):
         degree = length_of(p, 0) - 1
         p = getitem(p, slice(None, -1)) * _falling(p, degree)
@@ -151,10 +150,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The coefficients of the m-th integral of a polynomial, with the constants `k` (default 0)."""
     p, m = atleast_1d(as_array(p)), as_int(m)
     if m < 0:
-        raise ArgumentError(f"polyint: the order must not be negative: {m}; see polyder")
+        raise ArgumentValueError(f"polyint: the order must not be negative: {m}; see polyder")
     constants = [0.0] * m if k is None else list(k) if ndim_of(as_array(k)) else [k] * max(m, 1)
     if len(constants) < m:
-        raise ArgumentError(f"polyint: {len(constants)} constants for {m} integrals")
+        raise ArgumentValueError(f"polyint: {len(constants)} constants for {m} integrals")
     for constant in constants[:m]:
         grown = p / _falling(p, length_of(p, 0))
         p = concatenate([grown, atleast_1d(beside(constant, grown))])

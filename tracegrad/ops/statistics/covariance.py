@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracegrad.errors import ShapeError
+import numpy as np
+
+from tracegrad.errors import ArgumentValueError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
-from tracegrad.ops.elementwise.ufuncs import astype, clip, conj, imag, is_complex, real, sqrt
+from tracegrad.ops.elementwise.ufuncs import (
+    astype,
+    clip,
+    conj,
+    imag,
+    is_complex,
+    maximum,
+    real,
+    sqrt,
+)
 from tracegrad.ops.linear_algebra.contractions import diagonal, matmul
-from tracegrad.ops.reductions.sums_and_extremes import average
+from tracegrad.ops.reductions.averages import average
 from tracegrad.ops.reductions.sums_and_extremes import sum as sum_of
 from tracegrad.ops.shape.creation import dtype_name, extent_like
 from tracegrad.ops.shape.indexing import getitem
@@ -27,7 +38,8 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
         raise ShapeError("cov: observations are a vector or a matrix, not more")
     rows = [_as_rows(m, rowvar)] if y is None else [_as_rows(v, rowvar) for v in (m, as_array(y))]
     x = as_inexact(rows[0] if y is None else concatenate(rows))
-    return x if dtype is None else astype(x, dtype=dtype_name(dtype))
+    wanted = np.result_type(dtype_of(x), np.float64) if dtype is None else dtype
+    return x if dtype_of(x) == dtype_name(wanted) else astype(x, dtype=dtype_name(wanted))
 
 
 def _as_rows(m: Any, rowvar: bool) -> Any:
@@ -56,6 +68,8 @@ def cov(
     if correction is not None:
         ddof = correction
     ddof = (0 if bias else 1) if ddof is None else ddof
+    if ddof != int(ddof):
+        raise ArgumentValueError(f"cov: ddof={ddof} must be a whole number")
     if fweights is None and aweights is None:
         mean = average(x, 1)
         freedom = extent_like(x, shape_of(x)[1], _real_dtype(x)) - ddof
@@ -73,7 +87,9 @@ def cov(
             freedom = total - ddof * sum_of(weights * as_array(aweights)) / total
     centred = x - expand_axes(mean, axis=1)
     other = matrix_transpose(centred if weights is None else centred * weights)
-    found = matmul(centred, conj(other) if is_complex(other) else other) * (1.0 / freedom)
+    found = matmul(centred, conj(other) if is_complex(other) else other) * (
+        1.0 / maximum(freedom, 0.0)
+    )
     return squeeze(found)
 
 

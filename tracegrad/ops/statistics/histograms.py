@@ -14,7 +14,7 @@ from codegen import sizes as sz
 from codegen.sizes import Dim, Sizes
 from codegen.types import BFLOAT16, ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import alias, astype, logical_and, where
 from tracegrad.ops.record import define
@@ -112,17 +112,23 @@ in_bins = define(
 )
 
 
+ESTIMATORS = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
+"""NumPy's ways to choose a number of bins."""
+
+
 def _edge_dtype(x: ArrayType) -> str:
-    return x.dtype if x.dtype in (BFLOAT16, "float32", "float64") else "float64"
+    return x.dtype if x.dtype in (BFLOAT16, "float16", "float32", "float64") else "float64"
 
 
 def _edges(x: Any, bins: Any, range: Any) -> Any:
     """The edges of the bins: those given, or so many between the extremes or in a range."""
     if isinstance(bins, str):
+        if bins not in ESTIMATORS:
+            raise ArgumentValueError(f"histogram: bins={bins!r}: the estimators are {ESTIMATORS}")
         raise ArgumentError(
             f"histogram: bins={bins!r} would make the number of bins depend on the data: give a "
             "number, or np.histogram_bin_edges(data, bins=...) of plain data"
-        )
+        ).as_refusal()
     if ndim_of(bins) == 0:
         limits = None if range is None else tuple(map(float, range))
         return edges_of(x, bins=as_int(bins), range=limits)
@@ -175,7 +181,7 @@ def _weighed(x: Any, edges: Any, weights: Any) -> Any:
 
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
-) -> tuple[Any, tuple[Any, ...]]:
+) -> tuple[Any, list[Any]]:
     """How many points are in each box of bins, and the edges of the bins of every coordinate.
 
     sample
@@ -189,7 +195,7 @@ def histogramdd(
     many = [bins] * len(columns) if not isinstance(bins, list | tuple) else list(bins)
     ranges = [None] * len(columns) if range is None else list(range)
     if len(many) != len(columns) or len(ranges) != len(columns):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"histogramdd: {len(columns)} coordinates, but bins for {len(many)} and ranges for "
             f"{len(ranges)}"
         )
@@ -202,7 +208,7 @@ def histogramdd(
             behind = (None,) * (len(edges) - axis - 1)
             found = found / getitem(widths, (Ellipsis, *behind))
         found = found / total
-    return found, edges
+    return found, list(edges)
 
 
 def histogram2d(

@@ -5,15 +5,16 @@ The gradient of a quantile goes to the two elements between which it lies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from codegen import sizes as sz
 from codegen.sizes import Sizes
+from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, promote
-from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.errors import ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, refuse_out, stacked, synonyms
 from tracegrad.ops.elementwise.activations import as_inexact
@@ -229,8 +230,8 @@ PLACES: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Where in the order of n elements a quantile lies, by NumPy's names of the methods."""
 
-AT_ELEMENTS = ("inverted_cdf", "closest_observation")
-"""Of the methods that are made of other ops here: those whose quantiles are elements."""
+AT_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+"""The methods whose quantiles are elements: they have the dtype of these."""
 
 COMMON = ("linear", "lower", "higher", "midpoint", "nearest")
 """The methods that JAX has too: these are one op."""
@@ -239,7 +240,8 @@ COMMON = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile_type(
     sizes: Sizes, x: ArrayType, q: ArrayType, axis: Any, method: str, keepdims: bool
 ) -> ArrayType:
-    dtype = x.dtype if q.weak or not is_inexact(q.dtype) else promote((x, q))[0]
+    own = q.weak or not is_inexact(q.dtype) or method in AT_ELEMENTS
+    dtype = x.dtype if own else promote((x, q))[0]
     return ArrayType(dtype, (*q.shape, *reduced(x.shape, axis, keepdims)))
 
 
@@ -285,10 +287,17 @@ def _for_parts(ct: Any, of_q: int, axis: Any, keepdims: bool, ndim: int) -> Any:
     return moveaxis(ct, 0, -1)
 
 
+def _quantile_in_jax(name: str, attributes: Mapping[str, Any]) -> Spelling:
+    """JAX's own, which promotes elements with `q` for all methods."""
+    text = f"jnp.{name}(x, q, axis=axis, method=method, keepdims=keepdims)"
+    return spell(f"{text}.astype(x.dtype)" if attributes["method"] in AT_ELEMENTS else text)
+
+
 def _quantile_record(name: str, skip: bool) -> OpRecord:
     return define(
         name,
         f"np.{name}(x, q, axis=axis, method=method, keepdims=keepdims)",
+        jax=lambda attributes: _quantile_in_jax(name, attributes),
         operands="x q",
         infer=_quantile_type,
         raises="caught",
@@ -311,8 +320,17 @@ def _quantile(
         skip = record is nanquantile_over
         return _weighed(x, q, axis, method, keepdims, weights, skip)
     if method not in PLACES:
-        raise ArgumentError(f"{record.name}: method={method!r}: must be one of {', '.join(PLACES)}")
-    x = _ordered(x, record.name)
+        raise ArgumentValueError(
+            f"{record.name}: method={method!r}: must be one of {', '.join(PLACES)}"
+        )
+    x = as_array(x)
+    if is_inexact(dtype_of(x)) or method not in AT_ELEMENTS:
+        if dtype_of(x) == "bool":
+            raise DTypeError(
+                f"{record.name}: between bools there is nothing: take .astype(float), or one of "
+                f"the methods {', '.join(AT_ELEMENTS)}"
+            )
+        x = _ordered(x, record.name)
     q = q if is_number(q) else as_array(beside(q, x))
     if not is_inexact(dtype_of(q)):
         q = float(q) if is_number(q) else astype(q, dtype="float64")
@@ -320,7 +338,7 @@ def _quantile(
     asked = shape_of(q)
     if len(asked) > 1:
         q = ravel(q)
-    if method in COMMON:
+    if method in COMMON and is_inexact(dtype_of(x)):
         found = record(x, q, axis=axis, method=method, keepdims=keepdims)
     else:
         found = _interpolated(x, q, axis, method, keepdims, record is nanquantile_over)
@@ -333,7 +351,8 @@ def _interpolated(x: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: 
     """Quantiles by sorting and taking what is around each place, rounded as NumPy does."""
     lines = _lines(x, axis)
     ordered = sort_along(lines, axis=ndim_of(lines) - 1)
-    n = _numbers(lines, dtype_of(x) if is_number(q) else dtype_of(q), skip)
+    floats = is_inexact(dtype_of(x))
+    n = _numbers(lines, dtype_of(x if is_number(q) and floats else as_array(q)), skip and floats)
     place = maximum(minimum(PLACES[method](n, q), n - 1), 0)
     below = floor(place)
     found = _at(ordered, below)
@@ -342,7 +361,7 @@ def _interpolated(x: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: 
         high = _at(ordered, maximum(minimum(below + 1, n - 1), 0))
         rise = high - found
         found = where(share >= 0.5, high - rise * (1 - share), found + rise * share)
-    if not skip:
+    if floats and not skip:
         last = getitem(ordered, (Ellipsis, slice(-1, None)))
         found = where(isnan(last), last, found)
     of_q = ndim_of(q)
@@ -360,7 +379,7 @@ def _check_q(q: Any, most: float, name: str) -> None:
     if is_number(q) or isinstance(q, list | tuple | np.ndarray | np.generic):
         numbers = np.asarray(q)
         if not np.all((numbers >= 0) & (numbers <= most)):
-            raise ArgumentError(f"{name}: q must be in [0, {most:g}], not {q}")
+            raise ArgumentValueError(f"{name}: q must be in [0, {most:g}], not {q}")
 
 
 def _weighed(
@@ -369,7 +388,7 @@ def _weighed(
     """Quantiles of elements that count as often as their weights say."""
     name = "nanquantile" if skip else "quantile"
     if method != "inverted_cdf":
-        raise ArgumentError(
+        raise ArgumentValueError(
             f'{name}: with weights= the method is "inverted_cdf", not {method!r}: one of the '
             "elements, for their shares have no places between"
         )

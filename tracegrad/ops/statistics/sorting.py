@@ -16,7 +16,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, ArgumentValueError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.ufuncs import where
@@ -95,7 +95,9 @@ def _one_axis(x: Any, axis: Any, name: str) -> tuple[Any, int]:
 
 def _refuse_fields(name: str, order: Any) -> None:
     if order is not None:
-        raise ArgumentError(f"{name}: order= names fields, which arrays of numbers do not have")
+        raise ArgumentValueError(
+            f"{name}: order= names fields, which arrays of numbers do not have"
+        )
 
 
 @synonyms
@@ -287,7 +289,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         The indices that sort `a` where it is not sorted itself.
     """
     if side not in ("left", "right"):
-        raise ArgumentError(f'side={side!r}: must be "left" or "right"')
+        raise ArgumentValueError(f'side={side!r}: must be "left" or "right"')
     a, v = as_array(beside(a, v)), as_array(beside(v, a))
     if sorter is not None:
         a = take_along_axis(a, as_array(sorter), 0)
