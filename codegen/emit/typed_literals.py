@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from codegen.ir import Call, Graph, Number, Trait, Value
+from codegen.sizes import Sizes
 from codegen.spelling import Fragment, Spelling
 from codegen.types import LIST, ArrayType, kind, promote, weak
 
@@ -84,9 +86,26 @@ def array_dtype(
         return None
     if any(v.type.dtype not in (dtype, "bool") or v.type.weak for v in others):
         return None
+    if Trait.NUMERIC not in call.op.traits and not _computes_in(call, position, dtype):
+        return None
     if isinstance(number, int):
         return dtype if abs(number) <= WHOLE else None
     return dtype if not abs(number) > LARGEST[dtype] or abs(number) == float("inf") else None
+
+
+def _computes_in(call: Call, position: int, dtype: str) -> bool:
+    """Whether a function gives the same results where the operand at a place has a dtype.
+
+    ``np.ldexp`` takes no float in place of an int, and to some of SciPy's a literal is a float64.
+    """
+    types = [replace(v.type, shape=()) for v in call.operands]
+    types[position] = ArrayType(dtype, ())
+    try:
+        made = call.op.infer(Sizes(), *types, **dict(call.attributes))
+    except TypeError:
+        return False
+    found = made if isinstance(made, tuple) else (made,)
+    return [x.dtype for x in found] == [v.type.dtype for v in call.results]
 
 
 # -- where users see the dtype --------------------------------------------------------------------

@@ -5,6 +5,7 @@ import linecache
 
 import numpy as np
 import pytest
+from scipy import special
 
 import tracegrad as tg
 from codegen import emit, optimize
@@ -143,3 +144,19 @@ def test_more_numbers_than_letters():
     source = source_of(tg.compile(long_sum), x)
     assert len(source.constants) == LAST - FIRST + 1
     assert np.array_equal(tg.compile(long_sum)(x), long_sum(x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.ldexp(x, 3),  # which takes no float there
+        lambda x: special.xlogy(1.5, x),  # to which a literal is a float64
+        lambda x: special.gammainc(2, x) + np.float32(1.0),
+    ],
+)
+def test_literals_stay_where_an_array_would_give_another_dtype(f):
+    x = np.array([0.5, 2.0], np.float32)
+    made = tg.compile(f)
+    for _ in range(2):
+        assert made(x).dtype == f(x).dtype
+        assert made(x).tolist() == f(x).tolist()
