@@ -231,6 +231,8 @@ np.cov(v, ddof=1.5)
 np.meshgrid(v, v, indexing="foo")
 np.fft.fft(v, norm="foo")
 np.vectorize(lambda a: a)(x[:0])
+np.vectorize(lambda a: 1 if a > 1 else np.sqrt(a))(v[[2, 1]])
+np.vectorize(lambda a: 1 if a > 1 else a + 1j)(v[[2, 1]])
 """
 
 

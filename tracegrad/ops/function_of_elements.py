@@ -13,6 +13,7 @@ from codegen import sizes as sz
 from codegen.types import broadcast, kind
 from tracegrad.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.elementwise.python_numbers import whole_number
 from tracegrad.ops.elementwise.ufuncs import astype, strengthen
 from tracegrad.ops.shape.creation import dtype_name, zeros_in
 from tracegrad.ops.shape.joining import stack, unstack
@@ -152,7 +153,9 @@ def _in_dtype(x: Any, dtype: str) -> Any:
         return x
     if kind(dtype_of(x)) == "complex" and kind(dtype) != "complex":
         raise DTypeError(f"vectorize: the first result is of {dtype}, another one is complex")
-    return astype(x, dtype=dtype)
+    if kind(dtype) == "int" and kind(dtype_of(x)) == "float" and not ndim_of(x):
+        x = strengthen(whole_number(x))  # which raises of NaN, as NumPy does
+    return x if dtype_of(x) == dtype else astype(x, dtype=dtype)
 
 
 def _of_nothing(like: Any, shape: tuple[Any, ...], otypes: Any) -> Any:
