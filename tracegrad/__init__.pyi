@@ -3654,9 +3654,10 @@ def jvp(
     Returns
     -------
     (out, out_tangent)
-        The tangent has the structure, shapes and dtypes of ``out``. It costs about as much as the
-        value, whatever the number of inputs and outputs. Without primals and tangents the callable
-        behind: ``tg.jvp(f)(x, y, x_dot, y_dot)``, which has ``.source()``, ``.export()`` and so on.
+        The tangent has the structure, shapes and dtypes of ``out``; that of a number is one of
+        NumPy's. It costs about as much as the value, whatever the number of inputs and outputs.
+        Without primals and tangents the callable behind: ``tg.jvp(f)(x, y, x_dot, y_dot)``, which
+        has ``.source()``, ``.export()`` and so on.
 
     Raises
     ------

@@ -4,7 +4,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 class profile:
     """A context that records what runs on this thread, and for how long.
@@ -46,8 +46,10 @@ class profile:
     ) -> None: ...
     def begin(self, name: str, shapes: tuple[Any, ...]) -> FunctionEvent:
         """Opens an event inside those that are open."""
-    def divide(self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float]]) -> None:
-        """Divides a finished event into parts: name, statement, `time.perf_counter` at both ends.
+    def divide(
+        self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float, int]]
+    ) -> None:
+        """Divides a finished event into parts, which follow one another.
 
         What ran inside a part, Python that a program calls, becomes a child of the part.
         """
@@ -218,6 +220,8 @@ class FunctionEventAvg:
     def cpu_time_total_str(self) -> str: ...
     @property
     def self_cpu_time_total_str(self) -> str: ...
+
+Part: TypeAlias
 
 def event_name(what: Any) -> str:
     """The node's name for a step of a backward; for an op the name that its node would have.
