@@ -17,7 +17,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -289,10 +289,6 @@ def _table(
 # -- recording ----------------------------------------------------------------------------------
 
 
-Part: TypeAlias = "tuple[str, str, float, float, int]"
-"""Of an event: name, statement, `time.perf_counter` at both ends, and of how many runs."""
-
-
 class _Active(threading.local):
     """The profiles that are open on this thread, outermost first."""
 
@@ -397,10 +393,13 @@ class profile:
             own = _bytes_of(result) - sum(child.cpu_memory_usage for child in event.cpu_children)
             event.self_cpu_memory_usage = max(own, 0)
 
-    def divide(self, event: FunctionEvent, parts: Iterable[Part]) -> None:
+    def divide(
+        self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float, int]]
+    ) -> None:
         """Divides a finished event into parts, which follow one another.
 
-        What ran inside a part, Python that a program calls, becomes a child of the part.
+        Of each: name, statement, `time.perf_counter` at both ends, and of how many runs. What ran
+        inside a part, Python that a program calls, becomes a child of the part.
         """
         children: list[FunctionEvent] = []
         waiting = deque(sorted(event.cpu_children, key=lambda e: e.start))

@@ -4,7 +4,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 class profile:
     """A context that records what runs on this thread, and for how long.
@@ -51,7 +51,8 @@ class profile:
     ) -> None:
         """Divides a finished event into parts, which follow one another.
 
-        What ran inside a part, Python that a program calls, becomes a child of the part.
+        Of each: name, statement, `time.perf_counter` at both ends, and of how many runs. What ran
+        inside a part, Python that a program calls, becomes a child of the part.
         """
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the events for ``chrome://tracing``."""
@@ -220,8 +221,6 @@ class FunctionEventAvg:
     def cpu_time_total_str(self) -> str: ...
     @property
     def self_cpu_time_total_str(self) -> str: ...
-
-Part: TypeAlias
 
 def event_name(what: Any) -> str:
     """The node's name for a step of a backward; for an op the name that its node would have.

@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any
 
 from codegen.emit.target import Source
-from tracegrad.autograd.profiler import Part, open_profiles
+from tracegrad.autograd.profiler import open_profiles
 from tracegrad.execution.pipeline import names_in
 
 MOST = 20_000
@@ -72,7 +72,7 @@ class _Clock:
         self._notes.clear()
         self._sums.clear()
 
-    def parts(self, source: Source) -> Iterator[Part]:
+    def parts(self, source: Source) -> Iterator[tuple[str, str, float, float, int]]:
         """The statements that come from a line of the user's, then what further ones sum up to."""
         lines = source.text.splitlines()
         end = self._notes[-1][1] if self._notes else 0.0
