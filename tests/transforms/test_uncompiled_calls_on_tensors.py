@@ -72,38 +72,6 @@ def test_functions_of_numpy_take_tensors(name, uncompiled):
     assert found[0] == found[1]
 
 
-class Model:
-    def __init__(self):
-        self.w = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-
-    def product(self, x):
-        return np.prod([self.w[0] * x[0], self.w[1]])
-
-
-def of_a_global(x):
-    return np.prod([OUTSIDE[0] * x[0], OUTSIDE[1]])
-
-
-def of_a_closure():
-    w = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    return lambda x: np.prod([w[0] * x[0], w[1]])
-
-
-@pytest.mark.parametrize(
-    "made",
-    [lambda: of_a_global, of_a_closure, lambda: Model().product],
-    ids=["global", "closure", "method"],
-)
-def test_they_take_tensors_from_outside(made, uncompiled):
-    function, found = made(), []
-    for _ in range(2):
-        result = tg.compile(function)(np.array([3.0]))
-        assert result.requires_grad
-        found.append(float(result))
-        uncompiled()
-    assert found == [6.0, 6.0]
-
-
 def test_arrays_stay_arrays(uncompiled):
     uncompiled()
     result = tg.compile(lambda x: (OUTSIDE.detach() * x, x + 1.0))(np.ones(3))

@@ -31,7 +31,7 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.compile_budget import Budget
 from tracegrad.tracing.outputs import Transform, placed
 from tracegrad.tracing.restarts import Purpose
-from tracegrad.user_code.closures import holds_history, reads_history
+from tracegrad.user_code.closures import reads_history
 from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.pytree import flatten
 from tracegrad.world.plain_functions import runs_as_it_is
@@ -127,8 +127,7 @@ class EagerCalls:
         """
         if STATE.trace is not None or STATE.machine is not None or not STATE.grad_enabled:
             return False
-        given = any([isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves])
-        return given or holds_history(self._function, with_globals=True)
+        return any([isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves])
 
     def _is_plain(self, arguments: Arguments) -> bool:
         """Whether plain Python gives what the function gives on Tensors, and nobody watches it."""

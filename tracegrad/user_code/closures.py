@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -119,17 +119,13 @@ def reads_history(function: Any) -> bool:
     return STATE.machine is not None and (STATE.rewritten or holds_history(function))
 
 
-def holds_history(function: Any, with_globals: bool = False) -> bool:
+def holds_history(function: Any) -> bool:
     """Whether a Tensor that requires grad can be reached from what a function holds.
 
-    What it holds are its closure, its defaults and, of a method, the object; no globals, or
-    `with_globals` those that it names itself, other than functions. Of more than can be looked at
-    in a millisecond the answer is yes.
+    What it holds are its closure, its defaults and, of a method, the object; no globals. Of more
+    than can be looked at in a millisecond the answer is yes.
     """
     todo: list[Any] = [function]
-    inner = getattr(function, "__func__", function)
-    if with_globals and isinstance(inner, FunctionType):
-        todo += [x for _, x in _globals_read(inner) if not isinstance(x, _FUNCTIONS)]
     seen: set[int] = set()
     while todo:
         x = todo.pop()
@@ -148,7 +144,6 @@ def holds_history(function: Any, with_globals: bool = False) -> bool:
     return False
 
 
-_FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc)
 _FEW = 2_000  # objects looked at at every call
 _HOLDING_NOTHING = (int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
 
