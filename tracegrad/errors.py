@@ -76,7 +76,7 @@ class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
 
 
-class ArgumentValueError(TracegradError, ValueError):
+class ArgumentValueError(ArgumentError, ValueError):
     """A value that a function cannot take: an unknown mode, a quantile above 1; as in NumPy."""
 
 

@@ -20,9 +20,6 @@ class TracegradError(Exception):
 class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
 
-class ArgumentValueError(TracegradError, ValueError):
-    """A value that a function cannot take: an unknown mode, a quantile above 1; as in NumPy."""
-
 class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 
@@ -95,6 +92,9 @@ class SingularError(TracegradError, LinAlgError):
 
     As NumPy's it is a `numpy.linalg.LinAlgError`, which ``except`` clauses name.
     """
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """A value that a function cannot take: an unknown mode, a quantile above 1; as in NumPy."""
 
 class MatrixError(ShapeError, LinAlgError):
     """An array that is no square matrix, or no matrix, where linear algebra needs one.
