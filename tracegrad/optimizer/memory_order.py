@@ -3,8 +3,9 @@
 ``np.zeros_like(x)`` lies in memory as `x` does, and NumPy's functions that are composed of ops here
 give arrays in C order (`in_rows`), or in that of their operand (`lying_like`). What is written in
 place (``v *= x``) lies as its target does (`in_place_of`). Programs are made for arguments in C
-order, and test that where it decides something, for vectors (`np.outer`) as for matrices; then all of that is known, and costs nothing. A
-program for arguments in any order asks the arrays when it runs.
+order, and test that where it decides something, for vectors (`np.outer`) as for matrices; then all
+of that is known, and costs nothing. A program for arguments in any order asks the arrays when it
+runs.
 
 Before::                                   After::
 
