@@ -15,6 +15,8 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from codegen.ir import NOWHERE, Builder, Value
 from codegen.sizes import Size
 from tracegrad import config, machine
@@ -609,7 +611,7 @@ def _tensors(
         if leaf.traced:
             name = arguments.name_of(leaf)
             value = trace.input(leaf.value, name if leaf.rows is None else f"{name}_array")
-            tensor = wrap(leaf.value, (trace, value))
+            tensor = wrap(_number_of_jax(trace, leaf.value), (trace, value))
             tensor._node = LEAF if leaf.parameter in wanted else None
             if tensor._node is LEAF:
                 trace.wanted.append(value)
@@ -621,6 +623,13 @@ def _tensors(
                 node.traced = (None,), ((trace, value),)  # gradients of gradients read it there
             tensors.append(tensor)
     return tuple(tensors)
+
+
+def _number_of_jax(trace: Trace, x: Any) -> Any:
+    """What has no axes and is JAX's as a scalar, as nobody writes to it; all else as it is."""
+    alone = type(x) is np.ndarray and not x.ndim
+    fixed = alone and (trace.samples or (trace.static_lengths and not x.flags.writeable))
+    return x[()] if fixed else x
 
 
 def _structured(arguments: Arguments, filled: Sequence[Any]) -> list[Any]:
