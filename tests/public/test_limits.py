@@ -525,6 +525,21 @@ def floats_that_few_turns_make_numpys() -> None:
     assert type(f(-(positive**2))) is float
     assert type(compiled(-(positive**2))) is np.float64
 
+    def clamped(h, x, limit):
+        for v in x:
+            h = h + v
+            if h > limit:
+                h = limit
+        return h
+
+    compiled, x = tg.compile(clamped), np.ones(20)
+    assert compiled(0.0, x, 1.5) == clamped(0.0, x, 1.5) == 1.5
+    assert type(clamped(0.0, x, 1.5)) is float
+    assert type(compiled(0.0, x, 1.5)) is np.float64
+    jax = pytest.importorskip("jax")
+    found = jax.jit(lambda x: tg.compile(f)(x))(positive.astype(np.float32))
+    assert (found.dtype, found) == (np.float32, 10.0)
+
 
 @otherwise("computes with functions of `math`")
 def functions_of_math():

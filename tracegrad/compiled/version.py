@@ -592,7 +592,8 @@ def make_version(
     else:
         end = end_of(transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
-    if joints := shown_numbers(tree, run.world.joins, target, not wanted):
+    samples = run.trace.samples
+    if joints := shown_numbers(tree, run.world.joins, target, not wanted, samples):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:

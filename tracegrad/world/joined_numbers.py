@@ -8,15 +8,23 @@ what is recorded behind is recorded over the parameter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeAlias
 
 from codegen.ir import Call, Constant, Value
 from codegen.types import LIST, ArrayType, weak
-from tracegrad.tracing.path_tree import Joint, Tree
-from tracegrad.world.loops.widened_states import NUMBERS, WIDE, is_in_float64
+from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.tracing.path_tree import Joint, Limb, Tree
+from tracegrad.world.loops.widened_states import (
+    FLOATS,
+    NUMBERS,
+    SINGLE,
+    WIDE,
+    is_exact,
+    shows_width,
+)
 
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 """The ops that raise where a number of Python's is divided by 0."""
@@ -40,6 +48,7 @@ class Seen:
     type: ArrayType | None  # that covers all of it; None where nothing does
     number: str | None  # the one number that all of it was, if it was one
     recorded: bool = False  # some of it was a Tensor
+    guessed: bool = False  # floats of Python's alone were seen, and are taken for NumPy's
 
     @property
     def parameter(self) -> ArrayType | None:
@@ -61,10 +70,14 @@ def covering(a: Seen, b: Seen) -> Seen:
         return NEVER
     recorded = a.recorded or b.recorded
     if a.type == b.type:
-        return Seen(a.type, a.number if a.number == b.number else None, recorded)
-    narrow = [x for x in (a, b) if x.type != WIDE]
-    wide = len(narrow) == 1 and narrow[0].type == FLOAT and not narrow[0].recorded
-    return Seen(WIDE, None, recorded) if wide else NEVER
+        guessed = a.guessed and b.guessed
+        return Seen(a.type, a.number if a.number == b.number else None, recorded, guessed)
+    if {a.type, b.type} == {WIDE, FLOAT} and (a.guessed or b.guessed):
+        return a if a.guessed else b
+    floats = [x for x in (a, b) if x.type == FLOAT or x.guessed]
+    others = [x for x in (a, b) if x.type in FLOATS and not x.guessed]
+    wide = len(floats) == len(others) == 1
+    return Seen(others[0].type, None, recorded) if wide else NEVER
 
 
 def learn(
@@ -87,8 +100,8 @@ def learn(
         if slot in converted:
             continue
         before, now = known.get(slot), _seen(form, slot in flags)
-        if before is None and now.type == FLOAT and slot in computed:
-            before, now = now, Seen(WIDE, None)
+        if before is None and now.type == FLOAT and slot in computed and not now.recorded:
+            before, now = now, Seen(WIDE, None, guessed=True)
         known[slot] = after = now if before is None else covering(before, now)
         new |= before is not None and before.parameter != after.parameter
     return new
@@ -111,45 +124,65 @@ def _is_parameter(known: Variables, slot: Any) -> bool:
     return slot in known and known[slot].parameter is not None
 
 
-def takes(type_: ArrayType, x: Any) -> bool:
+def takes(type_: ArrayType, x: Any, samples: bool) -> bool:
     """Whether a parameter of a type may be a number of Python."""
-    return type_ == (WIDE if type_ == WIDE and type(x) is float else _TYPES.get(type(x).__name__))
+    if type_ in FLOATS and type(x) is float:
+        return samples or is_exact(type_, x)
+    return type_ == _TYPES.get(type(x).__name__)
 
 
-def shown_numbers(tree: Tree, joins: Any, target: str, returned: bool) -> tuple[Joint, ...]:
+WIDENED = "floats of Python's that turns take for NumPy's"
+"""Stands for numbers that no joint hands on: the variables of turns make them NumPy's."""
+
+Shown: TypeAlias = "Joint | str"
+
+
+def shown_numbers(
+    tree: Tree, joins: Any, target: str, returned: bool, samples: bool
+) -> tuple[Shown, ...]:
     """Where arms meet with numbers of Python, and a program has others behind them that show.
 
-    A float that is NumPy's there shows beside other dtypes, where it is divided by, where its type
-    was asked (`joins`), and in what the function gives, if that is `returned`. Powers are NumPy's
-    of any number, and ints have 64 bits in JAX.
+    A float that is NumPy's there shows beside other dtypes, but in a run on `samples`; where it is
+    divided by, where its type was asked (`joins`), and in what the function gives, if that is
+    `returned`. Powers are NumPy's of any number, and ints have 64 bits in JAX. What variables of
+    turns make NumPy's (`WIDENED`) is so in what the function gives.
     """
-    found = _numbers_of_python(tree)
-    wide = {v for v in found if v.type == WIDE}
-    nodes = [node for limb in tree.limbs for node in limb.nodes] if found else ()
-    if wide and not is_in_float64(nodes):
-        return tuple({found[v]: None for v in wide})
+    limbs = [*tree.limbs]
+    known = {n.result: n.value for limb in limbs for n in limb.nodes if isinstance(n, Constant)}
+    found = _numbers_of_python(limbs, known)
+    wide = {v for v in found if v.type in FLOATS}
+    nodes = [node for limb in limbs for node in limb.nodes] if found else ()
     shown = [] if joins is None else [*joins.asked]
-    known = {node.result: node.value for node in nodes if isinstance(node, Constant)}
     for node in nodes:
         if not isinstance(node, Call):
             continue
+        of = [v for v in node.operands if v in wide]
+        if of and not samples and shows_width(node, wide, known):
+            shown += of
         plain = all(v.type.weak or v in found for v in node.operands)
         if node.op.name in POWERS and not _is_small(node):
             shown += node.operands if plain else node.operands[1:]
         elif node.op.name in DIVIDING and plain and not known.get(node.operands[1]):
             shown += [v for v in node.operands if v in wide or target == "jax"]
-    if returned:
-        shown += [v for end in tree.ends for v in end.outputs if v in wide or v.type == LIST]
+    if returned and found:
+        given = _numbers_of_python(limbs, known, through_turns=False)
+        outputs = (v for end in tree.ends for v in end.outputs)
+        shown += [v for v in outputs if v in given and (v in wide or v.type == LIST)]
     return tuple({found[v]: None for v in shown if v in found})
 
 
-def _numbers_of_python(tree: Tree) -> dict[Value, Joint]:
+def _numbers_of_python(
+    limbs: Sequence[Limb], known: Mapping[Value, Any], through_turns: bool = True
+) -> dict[Value, Shown]:
     """What may be a number that arms hand on, is computed of Python's alone, or is a list with one.
 
-    Each with the joint at which arms hand on one of them.
+    Each with the joint at which arms hand on one of them. With `through_turns` so is what turns
+    make NumPy's, and what comes of it in later turns.
     """
-    limbs = [*tree.limbs]
-    found = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers}
+    found: dict[Value, Shown] = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers}
+    if through_turns:
+        nodes = (node for limb in limbs for node in limb.nodes)
+        found.update((n.results[0], WIDENED) for n in nodes if _widens(n, known))
     size = 0
     while size < len(found):
         size = len(found)
@@ -160,14 +193,31 @@ def _numbers_of_python(tree: Tree) -> dict[Value, Joint]:
                     plain = all(v.type.weak or v in found for v in node.operands)
                     kept = [v for v in node.results if v.type == LIST or (plain and _is_number(v))]
                     found.update((v, found.get(v, some)) for v in kept)
-            ended = limb.meets or limb.again
-            moves = [(ended[0].parameters, ended[1])] if ended else []
-            if limb.cycle is not None:
-                moves.append((limb.cycle.parameters, limb.cycle.arguments))
-            for parameters, arguments in moves:
-                pairs = zip(parameters, arguments, strict=False)
-                found.update((p, found.get(p, found[v])) for p, v in pairs if v in found)
+            for parameters, arguments, of_turn in _moves(limb):
+                pairs = [
+                    (p, v)
+                    for p, v in zip(parameters, arguments, strict=False)
+                    if v in found and (through_turns or not (of_turn and p.type in FLOATS))
+                ]
+                found.update((p, found.get(p, found[v])) for p, v in pairs)
     return found
+
+
+def _moves(limb: Limb) -> Iterator[tuple[Sequence[Value], Sequence[Value], bool]]:
+    """What a limb hands on, to where arms meet or to a turn: parameters, and what they get."""
+    if limb.meets is not None:
+        yield limb.meets[0].parameters, limb.meets[1], False
+    if limb.again is not None:
+        yield limb.again[0].parameters, limb.again[1], True
+    if limb.cycle is not None:
+        yield limb.cycle.parameters, limb.cycle.arguments, True
+
+
+def _widens(node: Any, known: Mapping[Value, Any]) -> bool:
+    """Whether a node makes a float of Python's one of NumPy's, as `as_wide` does."""
+    if not isinstance(node, Call) or node.op is not add or node.operands[0].type != FLOAT:
+        return False
+    return node.operands[1].type in FLOATS and repr(known.get(node.operands[1])) == "-0.0"
 
 
 def _is_small(power: Call) -> bool:
@@ -177,7 +227,7 @@ def _is_small(power: Call) -> bool:
 
 
 def _is_number(value: Value) -> bool:
-    return value.type == WIDE or value.type.weak
+    return value.type in FLOATS or value.type.weak
 
 
 def never(known: Variables) -> bool:
@@ -195,7 +245,7 @@ def _seen(form: Any, flag: bool) -> Seen:
     if type(form) is tuple and form[0] == "new tensor":
         _, dtype, is_weak, dims, shown, memory = form
         type_ = ArrayType(dtype, dims, is_weak)
-        known = type_ in (INT, FLOAT, WIDE) or (type_ == BOOL and flag)
+        known = type_ in (INT, FLOAT, WIDE, SINGLE) or (type_ == BOOL and flag)
         if known and not shown and not memory:
             return Seen(type_, None, True)
     return NEVER

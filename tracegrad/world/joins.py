@@ -34,12 +34,13 @@ from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
 from tracegrad.world import joined_numbers
-from tracegrad.world.joined_numbers import Known, Look
+from tracegrad.world.joined_numbers import FLOAT, WIDENED, Known, Look
 from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
 from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.numbers_in_turns import as_wide
 from tracegrad.world.loops.resumption import at_jump
 from tracegrad.world.loops.unseen_turns import FromAnew
-from tracegrad.world.loops.widened_states import WIDE, Learned, widened
+from tracegrad.world.loops.widened_states import FLOATS, SINGLE, WIDE, Learned, widened
 
 MOST_MET = 32
 """At so many places on one path arms meet: each nests what follows it once more."""
@@ -480,16 +481,24 @@ class Joins:
         if _is_of_turns(watched, slot):
             return x
         if self.world.numbers.found(x) is not None:
-            return self.world.numbers.lifted(self.world, x)
+            x = self.world.numbers.lifted(self.world, x)
         seen = self.numbers.get((watched.frame.code, watched.index), {}).get(slot)
         type_ = None if seen is None else seen.parameter
-        if type_ is None or not joined_numbers.takes(type_, x):
+        samples = self.trace.samples
+        if self._is_python_float(x) and (type_ == WIDE or (type_ == SINGLE and samples)):
+            state.numbers[slot] = len(state.tensors)
+            return as_wide(x, type_)
+        if type_ is None or not joined_numbers.takes(type_, x, samples):
             return x
         value = self.trace.number(x, type_, Origin(_name(watched.frame, slot), True))
         tensor = wrap(widened(type_, x), (self.trace, value))
         self.world.stands_for(tensor, tensor._array)
         state.numbers[slot] = len(state.tensors)
         return tensor
+
+    def _is_python_float(self, x: Any) -> bool:
+        """Whether something is recorded that is a float of Python's."""
+        return type(x) is Tensor and self._may_differ(x) and x._traced[1].type == FLOAT
 
     def _learn(self, watched: Watched, state: State) -> bool:
         """Takes in what an arm hands on; whether numbers in it are parameters since."""
@@ -532,7 +541,7 @@ class Joins:
             return
         if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
             return
-        if x._traced[1].type == WIDE:
+        if x._traced[1].type in FLOATS:
             self.asked.add(x._traced[1])
         for look in self._looks_of(x._traced[1]):
             if joined_numbers.never(self.numbers[look]):
@@ -548,9 +557,9 @@ class Joins:
             if value in seen or value.type.weak or isinstance(node, Constant):
                 continue
             seen.add(value)
-            if value.type == WIDE and value in self.numbers_met:
+            if value.type in FLOATS and value in self.numbers_met:
                 found.add(self.numbers_met[value])
-            elif isinstance(node, Call) and value.type == WIDE:
+            elif isinstance(node, Call) and value.type in FLOATS:
                 waiting += node.operands
             else:
                 return set()  # it is NumPy's, or an array's, on all ways
@@ -649,9 +658,13 @@ class Joins:
         """From here on arms that meet at a joint (or several) stay apart; without one all of them.
 
         Whether some of them did not until now. Where they hand on numbers, first those that differ
-        in these do.
+        in these do. Where turns make floats of Python NumPy's, these stay what they are.
         """
         joints = label if isinstance(label, tuple) else (label,)
+        loops = self.world.loops
+        if WIDENED in joints and loops is not None and not loops.known.keeps_floats:
+            loops.known.keeps_floats = True
+            return True
         numbers = [x for x in joints if isinstance(x, Joint) and x.numbers]
         for joint in numbers:
             joined_numbers.never(self.numbers.setdefault(joint.place, {}))

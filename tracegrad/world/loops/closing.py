@@ -17,7 +17,7 @@ import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add, symbols
-from codegen.types import ArrayType, kind, weak, weak_of
+from codegen.types import ArrayType, weak_of
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import handed, length
 from tracegrad.runtime.array_manners import is_memory
@@ -31,6 +31,7 @@ from tracegrad.world.loops.first_turns import made_in
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
+from tracegrad.world.loops.numbers_in_turns import NumbersInTurns
 from tracegrad.world.loops.resumption import Keeper, Seats
 from tracegrad.world.loops.state_items import (
     as_another,
@@ -43,29 +44,26 @@ from tracegrad.world.loops.state_items import (
 )
 from tracegrad.world.loops.turn_equality import counted
 from tracegrad.world.loops.unrolling_reasons import MARKS, Reasons, at_line
-from tracegrad.world.loops.while_tests import WhileTests
 from tracegrad.world.loops.widened_states import (
-    WIDE,
     Change,
     Known,
     Learned,
     States,
     change_of,
-    is_in_float64,
     join,
     moves,
     type_of,
+    wide_type,
     widened,
 )
 from tracegrad.world.loops.windows import settle
 from tracegrad.world.loops.written_places import Place
 
 MOVED = "a list, deque or dictionary is changed that does not go item by item"
-BUILTIN = {int: "int", float: "float", bool: "bool"}  # the kinds of Python's numbers
 OTHERS_HAVE = "others have an object too that turns make anew"
 
 
-class Closing(WhileTests):
+class Closing(NumbersInTurns):
     """What a run knows of turns that are recorded."""
 
     lengths: Any
@@ -78,7 +76,6 @@ class Closing(WhileTests):
     reasons: Reasons
     constants: list[Head]  # of which arrays became parameters that nothing had recorded
     lifted: list[tuple[Head, np.ndarray, np.ndarray]]  # such arrays, and what was in them
-    wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
 
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
@@ -180,6 +177,7 @@ class Closing(WhileTests):
                     change = states[slot]
                 else:
                     change = self._change_in_turn(head, slot, leaf.holder)
+                    change |= learned_of.get(slot, Change(0)) & (Change.WIDENED | Change.SINGLE)
                 known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None and slot not in shares:  # a number is no object
                     made[id(leaf.holder)] = known
@@ -299,8 +297,9 @@ class Closing(WhileTests):
             value = Value(argument.type, origin)
             if constant:
                 self.constants.append(head)
-        if Change.WIDENED in change and value.type in (weak("float"), WIDE):
-            value = Value(WIDE, origin)
+        wide = wide_type(change)
+        if wide is not None and self._covers(wide, value.type, x):
+            value = Value(wide, origin)
             self.wide[value] = head
         head.arguments[value] = argument
         if argument in trace.shown or Change.SHOWN in change:
@@ -319,8 +318,7 @@ class Closing(WhileTests):
         if others or (type(x) is Tensor and is_linked(x)):
             self._freeze(head, x, value, argument)
         array = x._array if type(x) is Tensor else x
-        number = value.type == WIDE and not isinstance(array, np.ndarray)
-        tensor = wrap(np.float64(array) if number else array, (trace, value))
+        tensor = wrap(widened(value.type, array), (trace, value))
         if type(x) is Tensor:
             tensor._node = parent_of(x)
         original = self.world.original(x)
@@ -335,7 +333,7 @@ class Closing(WhileTests):
 
         What else the turn did with numbers of Python that were NumPy's in it is not taken back.
         """
-        wide = any(self.wide.get(p) is head and a.type != WIDE for p, a in head.arguments.items())
+        wide = any(self.wide.get(p) is head and a.type.weak for p, a in head.arguments.items())
         if wide and (len(self.lists.log) > head.logged or self._marks(head) != head.marks):
             self._refuse(head, "floats of Python become NumPy's in turns that are not alike")
         builder = self.trace.builder
@@ -357,8 +355,8 @@ class Closing(WhileTests):
     def _is_now(self, parameter: Value, argument: Value) -> None:
         """A parameter is recorded as what it was given."""
         builder = self.trace.builder
-        if parameter.type == WIDE and argument.type != WIDE:
-            nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
+        if argument.type.weak and not parameter.type.weak:
+            nothing = builder.constant(-0.0, parameter.type)  # x + -0.0 is x
             builder.call(add_values, (argument, nothing), parameter.origin)
         else:
             builder.call(handed, (argument,), parameter.origin)
@@ -398,7 +396,7 @@ class Closing(WhileTests):
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         counter, numbers = None, head.numbers
-        if head in self.wide.values() and not is_in_float64(body):
+        if head in self.wide.values() and self.shows_floats(body):
             self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
             raise Learned
         if head.counted is not None and head.collects:
@@ -461,7 +459,7 @@ class Closing(WhileTests):
         now = self._variables(head)
         for slot, leaf in now.items():
             begun, parameter = head.begun.get(slot), head.parameters.get(slot)
-            if isinstance(slot[0], Place):
+            if isinstance(slot[0], Place) and self.world.is_outside(slot[0].holder):
                 place = self._learn_of_place(slot, leaf, begun, parameter)
                 if place is None:
                     return
@@ -469,6 +467,9 @@ class Closing(WhileTests):
                 new |= bool(place) and parameter is None
                 continue
             if begun is None:
+                begun = self._begun_at(slot)
+            lasting = self._lasting(head, slot)
+            if begun is None or lasting is None:
                 return
             same = leaf.holder is begun.holder
             if parameter is None and same and leaf.value is begun.value:
@@ -476,18 +477,18 @@ class Closing(WhileTests):
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
             alike = is_memory(begun.holder) == is_memory(leaf.holder)
-            if wide is None or type(slot[0]) is not int or on_stack(slot) or not alike:
+            if wide is None or on_stack(slot) or not alike:
                 return
             if type(leaf.holder) is bool and not is_flag(head, slot, leaf.holder):
                 return
             written = parameter in head.written if same and parameter is not None else same
-            found[slot] = change_of(written, wide)
+            found[lasting] = change_of(written, wide)
             if not same and is_variable(slot) and self._is_written(head, begun.holder):
-                found[slot] |= Change.WRITTEN
-            new |= wide or parameter is None
+                found[lasting] |= Change.WRITTEN
+            new |= bool(wide) or parameter is None
         for slot in self._become_one(head, now):
-            if slot in found:
-                found[slot] |= Change.SHARED
+            if (lasting := self._lasting(head, slot)) in found:
+                found[lasting] |= Change.SHARED
                 new |= slot not in head.may_be_one
         if new:
             self._learns(head, found)
@@ -502,12 +503,12 @@ class Closing(WhileTests):
         def are_one(held: Mapping[Slot, int], pair: tuple[Slot, Slot]) -> bool:
             return len({held.get(slot, slot) for slot in pair}) == 1
 
-        pairs = combinations([slot for slot in ended if len(slot) == 1], 2)
+        pairs = combinations([slot for slot in ended if not is_tail(slot)], 2)
         some = (
             pair
             for pair in pairs
             if (are_one(ended, pair) and not are_one(begun, pair))
-            or (are_one(begun, pair) and not are_one(first, pair))
+            or (are_one(begun, pair) and not (are_one(first, pair) and are_one(ended, pair)))
         )
         return {slot for pair in some for slot in pair}
 
@@ -522,9 +523,9 @@ class Closing(WhileTests):
             self._learns(
                 head,
                 {
-                    slot: self._change(head, parameter, parameter in self.wide)
+                    lasting: self._change(head, parameter, self._width(parameter))
                     for slot, parameter in head.parameters.items()
-                    if type(slot[0]) is int
+                    if (lasting := self._lasting(head, slot)) is not None
                 },
             )
 
@@ -537,9 +538,10 @@ class Closing(WhileTests):
             if other is None or (other.holder is leaf.holder and other.value is leaf.value):
                 continue
             wide = join(type_of(leaf), type_of(other), self._are_one)
-            if wide is None or type(slot[0]) is not int or on_stack(slot):
+            lasting = self._lasting(head, slot)
+            if wide is None or lasting is None or on_stack(slot):
                 return
-            found[slot] = change_of(other.holder is leaf.holder, wide)
+            found[lasting] = change_of(other.holder is leaf.holder, wide)
         self._learns(head, found)
 
     def _learns(self, head: Head, found: Known) -> None:
@@ -758,44 +760,25 @@ class Closing(WhileTests):
         if leaf.value is None and is_constant_array(self.world, x):
             value = self.trace.lift(x, parameter.origin)
             return value if self._are_one(value.type, parameter.type) else None
-        if leaf.value is None:
-            return self._number(parameter, x, flag)
-        if not self._may_change(head, leaf):
+        if leaf.value is not None and not self._may_change(head, leaf):
             return None
-        if type(x) is Tensor and is_linked(x):
+        x = self._recorded(parameter, x)
+        if type(x) is not Tensor:
+            return self._number(parameter, x, flag)
+        if is_linked(x):
             self._freeze(head, x, parameter)
-        self.walk.notes((leaf.value,), (x,))
-        return leaf.value if self._are_one(leaf.value.type, parameter.type) else None
+        value = x._traced[1]
+        self.walk.notes((value,), (x,))
+        return value if self._are_one(value.type, parameter.type) else None
 
     def _is_shown(self, head: Head, slot: Slot, parameter: Value, value: Value) -> None:
         """What is a Tensor to the caller at the end of a turn, is one in the next one."""
         shown = self.trace.shown
         if value in shown and parameter not in shown:
-            if type(slot[0]) is int:
-                change = self._change(head, parameter, parameter in self.wide)
-                self._learns(head, {slot: change | Change.SHOWN})
+            if (lasting := self._lasting(head, slot)) is not None:
+                change = self._change(head, parameter, self._width(parameter))
+                self._learns(head, {lasting: change | Change.SHOWN})
             shown.add(parameter)
-
-    def _number(self, parameter: Value, x: Any, flag: bool) -> Value | None:
-        """A number of Python as what a parameter is; None of other types."""
-        type_ = parameter.type
-        wide = parameter in self.wide and type(x) is float
-        if wide and self.world.numbers.found(x) is not None:
-            return None
-        alike = BUILTIN.get(type(x)) == kind(type_.dtype) and (type_.weak or flag)
-        return self.trace.number(x, type_, parameter.origin) if wide or alike else None  # type: ignore[no-any-return]
-
-    def varied(self, head: Head, slot: int, x: Any) -> Any:
-        """What a variable holds within a turn: a number of Python as what it is in the next one."""
-        parameter = head.parameters.get((slot,))
-        if parameter is None or type(x) is Tensor or self.world.numbers.found(x) is not None:
-            return x
-        value = self._number(parameter, x, is_flag(head, (slot,), x))
-        if value is None:
-            return x
-        tensor = wrap(widened(parameter.type, x), (self.trace, value))
-        self.world.stands_for(tensor, x)
-        return tensor
 
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""

@@ -133,13 +133,14 @@ class FirstTurns(Holding):
         found: Known = {}
         for slot, parameter in head.parameters.items():
             wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
-            if wide is None or type(slot[0]) is not int:
+            lasting = self._lasting(head, slot)
+            if wide is None or lasting is None:
                 return
-            found[slot] = self._change(head, parameter, wide)
-            found[slot] |= Change.SHARED if slot in apart else Change(0)
+            found[lasting] = self._change(head, parameter, wide)
+            found[lasting] |= Change.SHARED if slot in apart else Change(0)
         self._learns(head, found)
 
-    def _change(self, head: Head, parameter: Value, wide: bool) -> Change:
+    def _change(self, head: Head, parameter: Value, wide: Change) -> Change:
         """How turns change a parameter."""
         moved = Change.WRITTEN if parameter in head.moved else Change(0)
         return change_of(parameter in head.written, wide) | moved

@@ -34,6 +34,8 @@ class Known:
         """Those whose first turn stands by itself: see `residuals.FirstTurn`."""
         self.lacked: Beginnings = WeakKeyDictionary()
         """Those of which a run has not seen the last turns."""
+        self.keeps_floats = False
+        """Whether a float of Python's that is recorded stays one in all turns: it shows."""
 
     def tries_again(self) -> None:
         """A call is over: loops of which it has seen no last turns are tried again in others."""

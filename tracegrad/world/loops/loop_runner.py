@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Check, Value
+from codegen.types import ArrayType
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.python_lists import (
     FILLING,
@@ -41,6 +42,7 @@ from tracegrad.world.loops.straight_code import (
     tellers_of,
     varies,
 )
+from tracegrad.world.loops.widened_states import widened
 
 
 @contextmanager
@@ -60,6 +62,15 @@ def untraced(x: Any) -> Any:
     tensor = wrap(x._array)
     tensor._node = parent_of(x)
     return tensor
+
+
+def as_given(type_: ArrayType, x: Any) -> Any:
+    """What a variable holds, of no trace, as a parameter of a type gets it."""
+    now = untraced(x)
+    if type(now) is not Tensor:
+        return widened(type_, now)
+    now._array = widened(type_, now._array)
+    return now
 
 
 class Held:
@@ -470,7 +481,8 @@ class Walk:
 
 def _handed(type_: Any, x: Any) -> Any:
     """An argument as a parameter; a leaf of the tape is one Tensor, and variables have others."""
-    return untraced(x) if getattr(x, "_node", None) is LEAF else _of_type(type_, x)
+    number = type(getattr(x, "_array", None)) is float
+    return as_given(type_, x) if number or getattr(x, "_node", None) is LEAF else _of_type(type_, x)
 
 
 def _of_type(type_: Any, x: Any) -> Any:

@@ -27,7 +27,6 @@ from tracegrad.machine.frames import Elsewhere, Frame
 from tracegrad.machine.translation import program_of
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.elementwise.ufuncs import add
-from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Limb, Meet, Way
@@ -56,7 +55,13 @@ from tracegrad.world.loops.loop_heads import (
     turn_of,
     whiles,
 )
-from tracegrad.world.loops.loop_runner import Level, Walk, left_of, outside_of_traces, untraced
+from tracegrad.world.loops.loop_runner import (
+    Level,
+    Walk,
+    as_given,
+    left_of,
+    outside_of_traces,
+)
 from tracegrad.world.loops.loops_without_turns import Begun, state_of
 from tracegrad.world.loops.remade_objects import MOVING
 from tracegrad.world.loops.resumption import Keeper, Return, Seat, Seats, at_jump
@@ -619,19 +624,12 @@ class Loops(Unrolling):
         head.before = self._held_before(head, self.states.get((head.frame.code, head.target), {}))
         head.marks = self._marks(head)
 
-    def _is_straight(self) -> bool:
-        """Whether turns may be run without a tape: a run that needs one can be made again."""
-        return not self.taped and not self.world.effects and is_only_thread()
-
-    def is_repeatable(self) -> bool:
-        return not (self.fixed or self.world.effects) and is_only_thread()
-
     # -- running the turns that are left ----------------------------------------------------------
 
     def _run(self, head: Head) -> int:
         """Runs what was recorded until nobody knows how it goes on; where the frame does."""
         for slot, parameter in head.parameters.items():
-            self.walk.values[parameter] = untraced(held(head.frame, slot))
+            self.walk.values[parameter] = as_given(parameter.type, held(head.frame, slot))
         return self._walk(False)
 
     def goes_on(self, meet: Meet, tensors: Sequence[Tensor]) -> int:
@@ -646,7 +644,7 @@ class Loops(Unrolling):
             self._refuse(level.head, why)
             return int(self.world.machine.frame.index)
         pairs = zip(meet.joint.parameters, tensors, strict=True)
-        self.walk.values.update([(parameter, untraced(x)) for parameter, x in pairs])
+        self.walk.values.update([(p, as_given(p.type, x)) for p, x in pairs])
         self._add(level.cycle, Way(whole, None))
         self._forget(whole)
         return self._walk(True)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from codegen.ir import Call, Trait, Value
 from codegen.types import LIST, ArrayType
 from tracegrad.machine.liveness import live, only_tested
-from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor
@@ -273,16 +272,25 @@ class Holding:
         """
         place: Any = slot[0]
         if begun is None:
-            before = self.places.get(place, ABSENT)
-            begun = Leaf(before, before._traced[1] if self.is_recorded(before) else None)
+            begun = self._begun_at(slot)
         elif parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
             return {}
+        if begun is None:
+            return None
         type_ = type_of(begun) if parameter is None else parameter.type
         known = self.world.with_way(place) if len(slot) == 1 else None
         alike = is_memory(begun.holder) == is_memory(leaf.holder)
-        if known is None or not alike or join(type_, type_of(leaf), self._are_one) is not False:
+        if known is None or not alike or join(type_, type_of(leaf), self._are_one) != Change(0):
             return None
         return {(known,): Change.BOUND}
+
+    def _begun_at(self, slot: Slot) -> Leaf | None:
+        """What stood at a place before the turn that is the first to write there."""
+        place: Any = slot[0]
+        if len(slot) > 1 or place not in self.places:
+            return None
+        before = self.places[place]
+        return Leaf(before, before._traced[1] if self.is_recorded(before) else None)
 
     def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
         """What variables hold, where objects that a turn made anew go item by item."""
@@ -310,8 +318,7 @@ class Holding:
 
         Or the same, in which a turn has moved what it holds.
         """
-        named = isinstance(slot[0], Place) and slot[0].kind != CELL
-        if slot not in head.before or named or on_stack(slot):
+        if slot not in head.before or on_stack(slot) or self._is_of_others(slot[0]):
             return False
         one, other = head.before[slot].holder, leaf.holder
         if type(one) is not type(other) or len(slot) > DEEPEST or names_in(other) is None:
@@ -324,6 +331,28 @@ class Holding:
         else:
             moved = self._is_gone(head, one)
         return moved and (*self._held_at_first(head, one),) == names_in(other)
+
+    def _is_of_others(self, place: Any) -> bool:
+        """Whether a slot is a place in an object of which it is not known what else it holds."""
+        if not isinstance(place, Place) or place.kind == CELL:
+            return False
+        return not self._is_own(place.holder) or names_in(place.holder) is None
+
+    def _lasting(self, head: Head, slot: Slot) -> Slot | None:
+        """A slot by which other runs know it, too; None where there is none.
+
+        A place in an object of this run's own is an item of the variable that has the object; not
+        one in a list, which turns may read by number.
+        """
+        place: Any = slot[0]
+        if not isinstance(place, Place):
+            return slot
+        if place.kind == CELL or type(place.holder) is list or self._is_of_others(place):
+            return None
+        fast = head.frame.fast
+        having = (i for i in sorted(live(head.frame.code)[head.target]) if fast[i] is place.holder)
+        i = next(having, None)
+        return None if i is None else (i, place.name, *slot[1:])
 
     def _is_own(self, x: Any) -> bool:
         """Whether an object was made in the run, and is known as nothing else."""
@@ -401,10 +430,16 @@ class Holding:
         waiting = [*self.world.written_to(), frame.closure, *(leaf.holder for leaf in now.values())]
         while (frame := frame.back) is not None:
             waiting += [*frame.stack, frame.closure, frame.names, frame.function, *frame.fast]
-        cells = {id(s[0].holder) for s in now if isinstance(s[0], Place) and s[0].kind == CELL}
+        places = {slot[0] for slot in now if isinstance(slot[0], Place)}
+        cells = {id(place.holder) for place in places if place.kind == CELL}
+        apart = {s[0] for s in head.rebuilt if isinstance(s[0], Place) and s[0].kind != CELL}
+        holders = {id(place.holder): place.holder for place in apart}
+        for place in apart:  # what else stands beside it
+            beside = contents(place.holder).items()
+            waiting += [x for name, x in beside if place.beside(name) not in apart]
 
         def is_seen(x: Any) -> bool:
-            return id(x) in cells or self.world.is_outside(x)
+            return id(x) in cells or id(x) in holders or self.world.is_outside(x)
 
         return not reached_from(waiting, is_seen, head.twins)
 

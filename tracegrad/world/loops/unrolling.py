@@ -8,6 +8,7 @@ from typing import Any
 
 from tracegrad.errors import ConversionError
 from tracegrad.runtime.array_manners import is_memory
+from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.restarts import TooManyTurns
 from tracegrad.world.loops.closing import Closing
@@ -17,7 +18,7 @@ from tracegrad.world.loops.loop_heads import MOST_TRIED, Head, Unclosed
 from tracegrad.world.loops.remade_objects import MOST_ITEMS
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unrolling_reasons import Reasons, loop_at
-from tracegrad.world.loops.widened_states import Learned, is_in_float64
+from tracegrad.world.loops.widened_states import Learned
 
 MOST_UNROLLED = 4_000  # operations that turns of one loop record
 FEWEST_TURNS = 16  # of a loop of which it is said that it makes many
@@ -32,6 +33,7 @@ class Unrolling(Closing):
     tried: dict[tuple[Any, int], int]  # turns that stood for no others
     refused: bool  # the run is no program, because a loop was closed
     fixed: bool  # the run has done something that cannot be done twice, or has ended
+    taped: bool  # turns leave a tape
     untaped: bool  # some turns have left no tape
     differentiated: bool  # what the run gives
     unrolled: dict[tuple[CodeType, int], tuple[int, int]]
@@ -50,6 +52,13 @@ class Unrolling(Closing):
             loop = loop_at(code, target)
             self.trace.unprogrammed = told = TooManyTurns(loop, count - first, turns, why)
             raise told
+
+    def _is_straight(self) -> bool:
+        """Whether turns may be run without a tape: a run that needs one can be made again."""
+        return not self.taped and not self.world.effects and is_only_thread()
+
+    def is_repeatable(self) -> bool:
+        return not (self.fixed or self.world.effects) and is_only_thread()
 
     def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""
@@ -183,7 +192,7 @@ class Unrolling(Closing):
     @property
     def mixes_floats(self) -> bool:
         """Whether floats of Python were taken for NumPy's, among numbers of other dtypes."""
-        return bool(self.wide) and not is_in_float64(self.trace.builder.nodes)
+        return bool(self.wide) and self.shows_floats(self.trace.builder.nodes)
 
     def forget_wide(self) -> None:
         """In no other run such variables hold NumPy's: the loops are unrolled."""

@@ -67,6 +67,10 @@ class Place:
         elif self.now() is not ABSENT:
             self._remove()
 
+    def beside(self, name: Any) -> Place:
+        """The place of the same object with another name."""
+        return Place(self.kind, self.holder, name)
+
     def of(self, made: Mapping[int, Any]) -> Place:
         """The same place of what was made in the holder's place."""
         holder = made.get(id(self.holder), self.holder)
