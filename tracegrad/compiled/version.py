@@ -592,8 +592,7 @@ def make_version(
     else:
         end = end_of(transform, arguments, run)
         tree, continues = _tree_of(run, end, target)
-    samples = run.trace.samples
-    if joints := shown_numbers(tree, run.world.joins, target, not wanted, samples):
+    if joints := shown_numbers(tree, run.world.joins, target, not wanted, run.trace.samples):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:
@@ -615,7 +614,7 @@ def make_version(
             raise
     try:
         axes = 0 if target == "jax" else depends_on_order(joint)
-        known_order = not axes or lie_in_order(arguments, axes, holders)
+        known_order = lie_in_order(arguments, axes or 2, holders)
         any_order = not known_order or (replaces is not None and replaces.any_order)
         in_order = 0 if any_order else axes
         program = compile_graph(joint, mode.text, times, in_order=in_order)
