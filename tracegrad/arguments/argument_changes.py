@@ -211,7 +211,9 @@ class Borrowed:
                 if tensor._node is not LEAF:
                     raise GradientError(DIFFERENTIATED)
                 continue
-            if not isinstance(array, np.ndarray) or _same_memory(tensor._array, array):
+            if not isinstance(array, np.ndarray) or isinstance(tensor._array, np.generic):
+                continue  # a scalar, to which nobody writes
+            if _same_memory(tensor._array, array):
                 continue
             if overlapping(array, [*arrays[:i], *arrays[i + 1 :]]):
                 refuse_overlap(self._text_of(given))

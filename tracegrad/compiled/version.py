@@ -128,8 +128,8 @@ class Version:
     not_recorded: str = ""  # why no node of a tape stands for its calls on Tensors
     assumed: Assumed | None = None  # of histories, where these matter
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
-    in_order: int = 0  # the same, for the program alone: other arrays are made like these
-    any_order: bool = False  # a call that it was made for had arrays in another order
+    in_order: bool = False  # so are matrices, for the program: other arrays are made like these
+    any_order: bool = False  # a call that it was made for had matrices in another order
     outdated: bool = False  # its first call changed what it assumes
     told: bool = False  # that its calls lose the history of Tensors, where they do
     of_graph: bool = False  # made of the graph of another version, whose tree it has
@@ -242,7 +242,7 @@ class Version:
     @property
     def axes_in_order(self) -> int:
         """Arrays of so many axes or more must be in C order; 0 where any order will do."""
-        return _fewest_axes(self.ordered, self.in_order)
+        return _fewest_axes(self.ordered, 2 if self.in_order else 0)
 
     def with_graph(
         self,
@@ -259,7 +259,7 @@ class Version:
             traced=whole,
             differentiated=whole,
             program=program,
-            in_order=0,
+            in_order=False,
             symbols=_symbols(program.graph),
             guards=_guards(program.graph.sizes, sizes),
             times=times,
@@ -279,7 +279,7 @@ class Version:
         if not self.in_order:
             return self
         program = compile_graph(self.differentiated, self.mode.text)
-        return replace(self, program=program, in_order=0, entered=set())
+        return replace(self, program=program, in_order=False, entered=set())
 
     @property
     def outlived(self) -> bool:
@@ -613,10 +613,9 @@ def make_version(
                 raise Unrollable(str(error)) from error
             raise
     try:
-        axes = 0 if target == "jax" else depends_on_order(joint)
-        known_order = lie_in_order(arguments, axes or 2, holders)
+        known_order = lie_in_order(arguments, 2, holders)
         any_order = not known_order or (replaces is not None and replaces.any_order)
-        in_order = 0 if any_order else axes
+        in_order = target != "jax" and not any_order and depends_on_order(joint)
         program = compile_graph(joint, mode.text, times, in_order=in_order)
     except CodegenError as error:
         if tree.joined:

@@ -49,7 +49,7 @@ from tracegrad.ops.shape.reshaping import broadcast_to_shape
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
 from tracegrad.optimizer.loop_invariants import loop_invariants
-from tracegrad.optimizer.memory_order import in_known_order, inputs_of, without_order
+from tracegrad.optimizer.memory_order import in_known_order, without_order
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
 from tracegrad.optimizer.scalar_outputs import scalar_outputs
@@ -83,7 +83,7 @@ def compile_graph(
     target: str,
     times: dict[str, float] | None = None,
     sound: bool = False,
-    in_order: int = 0,
+    in_order: bool = False,
 ) -> Program:
     """The program of a graph; graphs with the same key and labels share the optimizer's work.
 
@@ -219,13 +219,13 @@ CLIENTS = {
 }
 
 
-def optimize(graph: Graph, target: str, sound: bool = False, in_order: int = 0) -> Graph:
+def optimize(graph: Graph, target: str, sound: bool = False, in_order: bool = False) -> Graph:
     """The pass pipeline with tracegrad's rules."""
     graph = with_looks(graph) if target == "jax" and not sound else graph
     if target == "jax":
         graph = without_order(graph)
     else:
-        graph = in_known_order(graph, inputs_of(graph, in_order))
+        graph = in_known_order(graph, graph.inputs if in_order else ())
     client = CLIENTS["jax" if target == "jax" else "numpy"]
     graph = codegen.optimize(graph, client, check=config.check)
     require_lengths_told(graph)

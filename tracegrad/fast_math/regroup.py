@@ -190,7 +190,7 @@ class _Writer:
         for made in [each.results[0] for each in calls]:
             for newest, _ in self.terms.of[made][1][-1:]:
                 known = *self.terms.of[made], self._now.get(made, made)
-                r.facts[newest] = (*r.facts.get(newest, ())[-LATEST:], known)
+                r.learn(newest, (*r.facts.get(newest, ())[-LATEST:], known))
         return self._now.get(value)
 
     def _cost(self, nodes: Sequence[Node]) -> tuple[int, int]:

@@ -68,7 +68,7 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
     if version.axes_in_order and not lie_in_order(arguments, version.axes_in_order):
-        return "an array lies in memory in another order"
+        return "a matrix lies in memory in another order"
     seen = version.check.changed()
     told = _other_lengths(version, arguments) or (seen.reason if seen is not None else "")
     return told or (SHARED if version.histories_stand() else HISTORIES)

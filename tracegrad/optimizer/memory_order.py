@@ -3,9 +3,8 @@
 ``np.zeros_like(x)`` lies in memory as `x` does, and NumPy's functions that are composed of ops here
 give arrays in C order (`in_rows`), or in that of their operand (`lying_like`). What is written in
 place (``v *= x``) lies as its target does (`in_place_of`). Programs are made for arguments in C
-order, and test that where it decides something, for vectors (`np.outer`) as for matrices; then all
-of that is known, and costs nothing. A program for arguments in any order asks the arrays when it
-runs.
+order, and test that where it decides something; then all of that is known, and costs nothing. A
+program for arguments in any order asks the arrays when it runs.
 
 Before::                                   After::
 
@@ -33,17 +32,9 @@ ASKING = frozenset({*PLAIN, in_place_of, in_rows, lying_like})
 """The ops that ask how arrays lie in memory."""
 
 
-def depends_on_order(graph: Graph) -> int:
-    """From how many axes on inputs decide by being in C order what the program is; 0 if none do."""
-    if not _asking(graph):
-        return 0
-    none, matrices, every = (_known(graph, inputs_of(graph, axes)) for axes in (0, 2, 1))
-    return 1 if every != matrices else 2 if matrices != none else 0
-
-
-def inputs_of(graph: Graph, axes: int) -> list[Value]:
-    """The inputs with so many axes or more; none for 0."""
-    return [value for value in graph.inputs if 0 < axes <= value.type.ndim]
+def depends_on_order(graph: Graph) -> bool:
+    """Whether the program is another one where all inputs are in C order."""
+    return _known(graph, ()) != _known(graph, graph.inputs)
 
 
 def _asking(graph: Graph) -> list[Call]:
@@ -100,7 +91,7 @@ def _is_answered(call: Call, order: Ordered) -> bool:
 
 
 def _lies_so(value: Value, order: Ordered) -> bool:
-    return not value.type.shape or value in order.dense
+    return value.type.ndim < 2 or value in order.dense
 
 
 def _of_shape(r: Rewriter, call: Call) -> Value:

@@ -151,7 +151,12 @@ def met_by(turn: Turns, parameter: Value) -> tuple[Subscript, ...]:
         return ()
     if ways.places:
         return tuple([index for index, _ in ways.places])
-    along = _along(ways.updates[0])
+    if ways.meet_slices:  # of lengths that nothing compares
+        return ()
+    try:
+        along = _along(ways.updates[0])
+    except _Other:
+        return ()
     (times, lowest, _), *_ = ways.rows
     low = times * turn.lowest + lowest
     ended = any(_end_of_axis(update) is not None for update in ways.updates)

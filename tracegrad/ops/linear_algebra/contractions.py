@@ -11,6 +11,8 @@ from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
@@ -23,6 +25,7 @@ from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.elementwise.ufuncs import (
     astype,
     conj,
+    copy,
     is_complex,
     multiply,
     strengthen,
@@ -197,7 +200,16 @@ outer_of = define(
 
 def outer(a: Any, b: Any) -> Any:
     """All products of an element of `a` with one of `b`: a matrix."""
-    return outer_of(*map(ravel, map(as_array, (a, b))))
+    return outer_of(*map(_in_one_piece, map(as_array, (a, b))))
+
+
+def _in_one_piece(x: Any) -> Any:
+    """What `ravel` gives; of a vector that lies apart a copy, whose products have other bits."""
+    if ndim_of(x) != 1:
+        return ravel(x)
+    array = getattr(x, "_array", x)
+    lies_apart = isinstance(array, np.ndarray) and not array.flags.c_contiguous
+    return copy(x) if lies_apart else x
 
 
 def kron(a: Any, b: Any) -> Any:

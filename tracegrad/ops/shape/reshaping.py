@@ -284,10 +284,7 @@ def _completed(x: Any, wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
 def ravel(x: Any, order: str = "C") -> Any:
     """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
     order = _order_of(x, order)
-    if ndim_of(x) > 1 or not ndim_of(x):
-        flat = reshape(x, -1, order=order)
-    else:  # of a vector in a trace other calls may have another one, which lies apart
-        flat = alias(x) if getattr(x, "_traced", None) is None else TABLE["in_rows"](x)
+    flat = alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
     array = getattr(x, "_array", x)
     if not isinstance(array, np.ndarray) or flat is x:
         return flat
