@@ -7,6 +7,7 @@ results, what the containers hold afterwards and the number of traces are compar
 from __future__ import annotations
 
 import copy
+import sys
 import time
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -209,6 +210,8 @@ def test_calls_are_those_of_python(name, backend):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         called(made, function, make, lambda found: found)
+        if backend == "numba":  # a thread that compiles leaves the filters that it began with
+            sys.modules["tracegrad.backends.numba"].wait()
     assert made.cache_info().traces <= traces
     assert made.cache_info().hits >= 6
 
