@@ -25,6 +25,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -460,6 +461,23 @@ def own_tensors_that_are_written():
             else:
                 z.backward()
                 assert w.grad.tolist() == due
+
+
+@otherwise("multiplies vectors as `np.outer`")
+def vectors_that_lie_apart():
+    differ = []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        z = random.normal(size=6) + 1j * random.normal(size=6)
+        f = tg.value_and_grad(lambda z: np.outer(z, z.conj()).real @ np.arange(6.0) @ z.real)
+        f(z)
+        found = f(z[::-1])
+        with mock.patch.object(tg.config, "compile", False):
+            value, gradient = f(z[::-1])
+        assert np.allclose(found[0], value, rtol=1e-12)
+        assert np.allclose(found[1], gradient, rtol=1e-12)
+        differ.append(not np.array_equal(found[1], gradient))
+    assert any(differ)
 
 
 @otherwise("is compiled, and differentiated twice")
