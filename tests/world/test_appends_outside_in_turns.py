@@ -696,6 +696,7 @@ def test_compiled_calls_leave_what_python_does(make, calls):
         assert ".extend(a list)" in compiled.explain()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("transform", [tg.value_and_grad, tg.grad])
 @pytest.mark.parametrize("make", ALL.values(), ids=ALL)
 def test_gradients_leave_what_eager_ones_do(make, transform):

@@ -72,6 +72,7 @@ MODES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*LOOPS, *OTHERS_HAVE_IT])
 def test_it_is_what_eager_calls_give(name, mode, monkeypatch):

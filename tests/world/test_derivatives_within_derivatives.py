@@ -165,6 +165,7 @@ def assert_right(way, derived, programs):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("way", WAYS)
 def test_closures_in_derivatives_keep_their_histories(way, outer):
@@ -180,6 +181,7 @@ def test_other_arguments_in_derivatives_keep_their_histories(way, outer):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", READS)
 @pytest.mark.parametrize("outer", ["grad", "jvp", "make_jvp", "make_vjp", "deriv"])
 @pytest.mark.parametrize("way", WAYS)

@@ -80,6 +80,7 @@ def shown(x):
     return repr(x)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "expression"), CASES)
 def test_what_is_made_of_a_number_is_what_python_makes(name, expression):
     source = f"{HEAD}def f(x):\n    {READ[name]}\n    return {expression}\n"

@@ -239,6 +239,7 @@ LOOPS = (
 
 
 @pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [1, 1510, 2286, 4369])
 @pytest.mark.parametrize("f", (*LOOPS, *WRITTEN, three_variables), ids=lambda f: f.__name__)
 def test_results_and_gradients_are_right(f, seed):
