@@ -846,3 +846,24 @@ def test_a_stored_item_of_a_list_that_moves_is_where_it_was():
 
     expected, left = [0.0], [0.0]
     assert follow(tg.compile(make(left)), left, CALLS) == follow(make(expected), expected, CALLS)
+
+
+def test_a_look_at_how_many_there_are_names_the_loop():
+    kept = []
+
+    @tg.value_and_grad
+    def f(x):
+        total = 0.0
+        for v in x:
+            if v > 0.0:
+                kept.append(v)
+                total = total + v * v
+        return total
+
+    x = np.array([1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0])
+    for _ in range(2):
+        kept.clear()
+        f(x)
+        assert kept == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert "a look at a value" not in f.source(x)
+    assert "for v in x:  was only ever 5" in f.source(x)

@@ -683,7 +683,7 @@ class World(Functions, Variables, Sequences, Classes, Keys, Reads):
         return {id(guard.value): guard for guard in shared if id(guard.value) not in but}
 
     def called(self, holder: Any) -> str | None:
-        """The name by which the function's code knows an array from outside."""
+        """The name by which the function's code knows an array, or a list, from outside."""
         source = self.source_of(holder)
         text = source.text if source is not None else self._sources.get(id(holder), (None, ""))[1]
         words = re.findall(r"\w+", text)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
-from codegen.ir import Value
+from codegen.ir import NOWHERE, Origin, Value
 from codegen.sizes import Dim, Size, add
 from tracegrad.ops.elementwise.ufuncs import subtract
 from tracegrad.ops.python_lists import list_item
@@ -42,6 +42,7 @@ class Filled:
     saved: Value | None = None  # how many items there are, where the data tell that
     some: bool = True  # there is one: it has been looked
     before: int = 0  # then: so many were there before the loop
+    origin: Origin = NOWHERE  # then: the line of the loop
 
     @cached_property
     def ids(self) -> frozenset[int]:

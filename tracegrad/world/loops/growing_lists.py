@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Value
+from codegen.ir import NOWHERE, Call, Value
 from codegen.sizes import symbols
 from codegen.types import ArrayType
 from tracegrad.ops.elementwise.ufuncs import greater
@@ -203,7 +203,8 @@ class Growing:
                 trace.shown.add(value)
         self.are_rows(items)
         some = known.before > 0 or saved is not known.parameter
-        self.known[id(items)] = Filled(items, tuple(items), rows, count, some, known.before)
+        line = NOWHERE if head.cycle is None else head.cycle.origin.named(None)
+        self.known[id(items)] = Filled(items, tuple(items), rows, count, some, known.before, line)
 
     def begins_loop(self) -> None:
         """A loop is about to begin, which may read the lists of loops before it."""
@@ -253,5 +254,9 @@ class Growing:
         held = set() if kept else reached([result])
         for known in waiting:
             if kept or id(known.items) in held:
-                self.arrives(known.items)
-                self.forgets(known.items)
+                standing, self.trace.standing = self.trace.standing, known.origin
+                try:  # no line of the function looks how many items there are
+                    self.arrives(known.items)
+                    self.forgets(known.items)
+                finally:
+                    self.trace.standing = standing

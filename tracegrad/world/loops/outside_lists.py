@@ -9,7 +9,6 @@ what else the function does with it is as ever. But a turn that does so stands f
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -168,10 +167,7 @@ class OutsideLists:
     def name_of(self, items: Any) -> str:
         """How the function's code knows a container."""
         found = self.added(items)
-        words = (
-            [] if found is None else re.findall(r"\w+", self.loops.world.text_of(found[1].holder))
-        )
-        return words[-1] if words and words[-1].isidentifier() else "rows"
+        return (found and self.loops.world.called(found[1].holder)) or "rows"
 
     def appends(self, items: list[Any], x: Any) -> None:
         """The function is about to append to a list of its own."""
