@@ -70,8 +70,8 @@ ACCUMULATE: dict[str, Callable[..., Any]] = {
     "minimum": array_functions.cummin,
     "multiply": array_functions.cumprod,
 }
-OVERWRITTEN = frozenset({"arctan2", "atan2", "pow", "power"})
-"""Ufuncs whose reductions in NumPy leave elements out, on processors with AVX-512."""
+REDUCED_WRONGLY = frozenset({"arctan2", "atan2", "pow", "power"})
+"""Ufuncs whose reductions leave elements out in NumPy 2.4: there is nothing to be equal to."""
 QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
@@ -133,7 +133,7 @@ def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) 
             return _call_ufunc(name, operands, given)
         case "reduce" if name in REDUCE or getattr(np, name).nin != 2:
             return _along_axis(name, REDUCE, method, operands, given)
-        case "reduce" if name not in OVERWRITTEN:
+        case "reduce" if name not in REDUCED_WRONGLY:
             return _reduced(name, *operands, **given)
         case "accumulate" if name in ACCUMULATE or getattr(np, name).nin != 2:
             return _along_axis(name, ACCUMULATE, method, operands, given)
@@ -142,7 +142,7 @@ def _called(name: str, method: str, operands: list[Any], given: dict[str, Any]) 
         case "outer" if not given and len(operands) == 2:
             a, b = (strengthen(x) if is_weak(x) else x for x in operands)
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
-        case "reduceat" if getattr(np, name).nin == 2 and name not in OVERWRITTEN:
+        case "reduceat" if getattr(np, name).nin == 2 and name not in REDUCED_WRONGLY:
             return _segments(name, operands, **given)
     raise _no_counterpart(f"np.{name}.{method}")
 
