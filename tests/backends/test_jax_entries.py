@@ -9,6 +9,7 @@ import pytest
 from checks import assert_close
 
 import tracegrad as tg
+from tracegrad.backends.jax import OtherTypes
 
 X = np.linspace(0.2, 1.4, 6)
 
@@ -187,3 +188,18 @@ def test_arrays_of_jax_lie_in_the_order_of_their_axes(f):
                 found = compiled(placed if given is x else [placed])
                 expected = f(placed if isinstance(placed, np.ndarray) else x)
                 assert_close(np.asarray(found), expected, 1e-12)
+
+
+def test_programs_say_once_which_arrays_they_are_not_for(monkeypatch):
+    said = []
+    monkeypatch.setattr(OtherTypes, "__init__", lambda self, *told: said.append(told))
+
+    made = tg.compile(lambda x: np.tanh(x).sum() * 2.0, backend="jax")
+    arrays = [X, X[:5], X[:1], X.reshape(2, 3), X.reshape(3, 2)]
+    given = [jnp.asarray(x, kind) for x in arrays for kind in ("float32", "float16")]
+    for turn in range(6):
+        for x in given[:: 1 if turn % 2 else -1]:
+            assert_close(np.asarray(made(x)), np.tanh(np.asarray(x)).sum() * 2.0, 1e-2)
+    info = made.cache_info()
+    assert info.versions == 4 and 0 < len(said) <= 8  # to an entry, and to what is in the slot
+    assert info.hits + info.traces == 60

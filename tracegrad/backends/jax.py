@@ -11,10 +11,11 @@ to JAX's default device.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,24 +35,69 @@ from tracegrad.values.pytree import flatten, unflatten
 # -- programs -----------------------------------------------------------------------------------
 
 
-def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callable[..., Any]:
+class OtherTypes(Exception):
+    """A program was given arrays that it is not for."""
+
+
+class _Asked(threading.local):
+    of: Any = None  # the program that this thread calls with arrays for which guards have held
+
+
+_ASKED = _Asked()
+
+
+def _asking(
+    source: Source, function: Callable[..., Any], takes: Callable[[Sequence[Any]], bool]
+) -> Callable[..., Any]:
+    """The function of a source, which raises `OtherTypes` where guards would not hold.
+
+    It asks when JAX compiles it for new types, so that calls with types that JAX knows ask nothing.
+    """
+    plain: Any = function.__wrapped__  # type: ignore[attr-defined]
+    frame = source.frame
+    assert frame is not None
+
+    @wraps(plain)
+    def asking(*inputs: Any, **captures: Any) -> Any:
+        if _ASKED.of is not takes:
+            names = dict(zip(frame.parameters, inputs, strict=False)) | captures
+            arrays = [eval(read, {}, names) for read in frame.reads]
+            if not (source.narrow or wide_types.value) or not takes(arrays):
+                raise OtherTypes(f"{source.name} is not for {', '.join(map(str, arrays))}")
+        return plain(*inputs, **captures)
+
+    return jax.jit(asking, donate_argnames=frame.donated)
+
+
+def load_jax(
+    source: Source,
+    takes: Callable[[Sequence[Any]], bool],
+    places: Mapping[int, Any] | None = None,
+) -> Callable[..., Any]:
     """The function of generated source: ``run(*inputs, **captures)``.
 
     Arrays in decide arrays out: with a JAX array among the inputs it returns JAX arrays, where the
-    computation ran; else NumPy arrays and scalars in memory of their own. `places` are shardings
-    for some of its outputs.
+    computation ran; else NumPy arrays and scalars in memory of their own. `takes` tells whether the
+    program is for arrays like these; `places` are shardings for some of its outputs.
 
     ``run.checked`` is for source that returns ``(result, looks)``: it returns the result alone,
     and raises a plain `LookupError` when a look has another outcome than the traced one.
     ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
     is lowered among them; a look with another outcome makes floating-point results nan.
-    ``run.accepts`` are the classes of arrays that it takes. ``run.names`` are for source that calls
-    it at once: ``direct`` where all arrays are JAX's, in 64-bit types unless the source is narrow.
+    ``run.accepts`` are the classes of arrays that it takes. ``run.direct`` is the program for calls
+    of which nobody has asked whether it takes their arrays: where all are JAX's, and JAX has 64-bit
+    types unless the source is narrow, it returns what the program does, or raises `OtherTypes`; it
+    is None where it is not JAX that compiles the whole. ``run.names`` are for source that calls it.
     ``run.constant`` puts an array of NumPy's that never changes where it is kept for all calls.
     """
-    function = codegen.load(source.text, source.name, source.names)
+    written = codegen.load(source.text, source.name, source.names)
+    function = written if source.retries else _asking(source, written, takes)
+    direct = None if source.retries else function
+    among_others = written
     if places or jax.device_count() > 1:
         function = _over_devices(source, function, places or {})
+        among_others = _over_devices(source, written, places or {})
+        direct = None if direct is None else function
     array = array_class()
     axeless = axeless_leaves(source.frame)
 
@@ -65,11 +111,15 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
 
     def called(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
         every = (*inputs, *captures.values())
-        if not any([x.weak_type for x in every if type(x) is array]):
-            return narrow(*inputs, **captures)
-        with wide_types(True):
-            given = [_strong(x) if type(x) is array else x for x in every]
-        return narrow(*given[: len(inputs)], **dict(zip(captures, given[len(inputs) :])))
+        before, _ASKED.of = _ASKED.of, takes
+        try:
+            if not any([x.weak_type for x in every if type(x) is array]):
+                return narrow(*inputs, **captures)
+            with wide_types(True):
+                given = [_strong(x) if type(x) is array else x for x in every]
+            return narrow(*given[: len(inputs)], **dict(zip(captures, given[len(inputs) :])))
+        finally:
+            _ASKED.of = before
 
     def run(*inputs: Any, **captures: Any) -> Any:
         result = called(inputs, captures)
@@ -87,14 +137,15 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
         given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
         leaves = jax.tree.leaves([*given, *captures.values()])
-        applied = for_one_device(source, leaves) if is_inside(leaves) else function
+        applied = for_one_device(source, leaves) if is_inside(leaves) else among_others
         with own_types():
             result = applied(*given, **captures)
         result, *outcomes = result if looks else (result,)
         result = _where_sound(result, *outcomes) if looks else result
         return _summed(source, result, given, captures)
 
-    run.names = {"direct": function, "wide_types": wide_types}  # type: ignore[attr-defined]
+    run.direct = direct  # type: ignore[attr-defined]
+    run.names = {"wide_types": wide_types, "OTHER_TYPES": OtherTypes}  # type: ignore[attr-defined]
     run.constant = constant  # type: ignore[attr-defined]
     run.traced = traced  # type: ignore[attr-defined]
     run.checked = checked  # type: ignore[attr-defined]

@@ -183,11 +183,12 @@ def _text(
     head, passed, learned = _head(parameters), _passed(parameters), learned_names(names)
     conditions = ["DIRECT.now is not settings"]
     conditions += [f"{name} is not NOT_GIVEN" for name in left_out]
+    more = ("*rest", "**names")[: 2 if _binds_by_position(parameters) else 1]
     lines = [
-        f"    def call({head}):",
+        f"    def call({', '.join([*head, *more[1:]])}):",
         *([f"        nonlocal {', '.join(learned)}"] if learned else []),
-        "        if rest or names:",
-        f"            return general({passed('*rest', '**names')})",
+        f"        if {' or '.join([text.strip('*') for text in more])}:",
+        f"            return general({passed(*more)})",
         f"        if {' or '.join(conditions)}:",
         f"            return otherwise({passed()})",
         "        try:",
@@ -210,7 +211,15 @@ def _behind(version: Version, given: str) -> list[str]:
     return [" " * 8 + line for line in lines]
 
 
-def _head(parameters: Sequence[Parameter]) -> str:
+def _binds_by_position(parameters: Sequence[Parameter]) -> bool:
+    """Whether names are bound behind the function: Python says what is wrong with others.
+
+    It makes a dictionary for each call of a function that takes any name.
+    """
+    return any(p.kind is Parameter.POSITIONAL_ONLY for p in parameters)
+
+
+def _head(parameters: Sequence[Parameter]) -> list[str]:
     texts: list[str] = []
     before: Any = None
     for p in [*parameters, None]:
@@ -223,7 +232,7 @@ def _head(parameters: Sequence[Parameter]) -> str:
         if p is not None:
             texts.append(f"{p.name}=NOT_GIVEN")
         before = kind
-    return ", ".join([*texts, "**names"])
+    return texts
 
 
 def _passed(parameters: Sequence[Parameter]) -> Callable[..., str]:

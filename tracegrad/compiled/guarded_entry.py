@@ -167,21 +167,16 @@ def entry_body(
         held = zip(captures, version.captured, strict=True)
         known += [name for name, c in held if c.source and not is_number_read(c.holder)]
         run_of_jax: Any = version.program.run
-        names.update(array=run_of_jax.accepts[1], is_weak=_is_weak, **run_of_jax.names)
-        names.update({f"known{i}": None for i in range(len(known))})
-        narrow = version.program.source.narrow
+        names.update(array=run_of_jax.accepts[1], direct=run_of_jax.direct, at_once=True)
+        names.update(run_of_jax.names)
+        wide = not (version.program.source.narrow or run_of_jax.names["wide_types"].value)
         direct = _answered(call.replace("{}", "direct", 1), counted)
-        lines += [*_unless(of_numbers), *_at_once(known, direct, narrow)]
+        lines += [*_unless(of_numbers), *_at_once(known, direct, wide)]
         lines += _unless([*of_arrays, *of_captured])
     else:
         lines += _unless([*of_numbers, *of_captured])
     lines += _lengths(version, guards, looked_at, traced, captures)
     lines += _unless(_layouts(version, traced, captures, names))
-    if known:
-        lines += [
-            "    if kinds is not None and not any(map(is_weak, kinds)):",
-            f"        {', '.join(learned_names(names))}, = kinds",
-        ]
     answered = _answered(call.replace("{}", "program", 1), counted)
     if version.checked:
         lines += [
@@ -274,12 +269,16 @@ def _known_before(
 ) -> list[str]:
     """The arrays of a call that JAX may be given at once, where it was given their like before.
 
-    Not where the program's results are looked at, or it is not the version's alone that runs.
+    Not where the program's results are looked at, or it is not the version's alone that runs, or
+    there is a guard that the program does not ask of their types (`load_jax`).
     """
     plain = run is None and version.run is version.program.run and not version.checked
     layouts = version.axes_in_order or version.written or version.written_outside
     tensors = any(isinstance(captured.holder, Tensor) for captured in version.captured)
     if version.target != "jax" or not plain or layouts or tensors:
+        return []
+    asks: Any = version.program.run
+    if asks.direct is None or not {*version.guards} <= {*version.program.graph.sizes.guards}:
         return []
     pairs = zip(version.arguments.leaves, leaves, strict=True)
     arrays = [(leaf, text) for leaf, text in pairs if leaf.kind[0] == "array"]
@@ -289,35 +288,26 @@ def _known_before(
 
 
 def learned_names(names: Iterable[str]) -> list[str]:
-    """The names for the types of the arrays of the last call, which an entry sets."""
-    return [name for name in names if re.fullmatch(r"known\d+", name)]
+    """The names of what an entry learns from calls: whether JAX may be given arrays at once."""
+    return [name for name in names if name == "at_once"]
 
 
-def _at_once(arrays: Sequence[str], answered: Sequence[str], narrow: bool) -> list[str]:
-    """Calls the program where all arrays are of JAX, and of the types of the last call.
+def _at_once(arrays: Sequence[str], answered: Sequence[str], wide: bool) -> list[str]:
+    """Calls the program where all arrays are of JAX.
 
-    These have all that guards ask of arrays, and JAX has one object for equal types. To turn its
-    switch for 64-bit types takes a tenth of a call.
+    What guards ask of arrays is asked by the program when JAX compiles it for their types, so that
+    nothing is asked of types that JAX knows. Where the program does not take them, all guards are
+    asked from then on: JAX does not remember that. To turn its switch for 64-bit types takes a
+    tenth of a call, so it is turned (`wide`) where it was off when the entry was written.
     """
-    switched = [
-        "            if not wide_types.value:",
-        "                with wide_types(True):",
-        *_indented(answered, 20),
-    ]
+    call = ["with wide_types(True):", *_indented(answered, 4)] if wide else answered
     return [
-        f"    if {_all_are([f'type({text})' for text in arrays], 'array')}:",
-        f"        if {' and '.join([f'{x}.aval is known{i}' for i, x in enumerate(arrays)])}:",
-        *([] if narrow else switched),
-        *_indented(answered, 12),
-        f"        kinds = ({', '.join([f'{text}.aval' for text in arrays])},)",
-        "    else:",
-        "        kinds = None",
+        f"    if at_once and {_all_are([f'type({text})' for text in arrays], 'array')}:",
+        "        try:",
+        *_indented(call, 12),
+        "        except OTHER_TYPES:",
+        "            at_once = False",
     ]
-
-
-def _is_weak(aval: Any) -> bool:
-    """Whether an array of JAX takes the dtype of what it meets, as a number of Python's does."""
-    return bool(aval.weak_type)
 
 
 def _is_flat(spec: TreeSpec) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -35,6 +36,7 @@ from codegen.ir import (
 from codegen.keys import graph_key
 from codegen.passes.client import Pass
 from tracegrad import config
+from tracegrad.execution.graph_interpreter import takes
 from tracegrad.fast_math import PASSES
 from tracegrad.ops.elementwise.arrays_and_scalars import (
     copy_if_set,
@@ -117,7 +119,8 @@ def compile_graph(
         with timed(times, "emit"):
             source = emit(optimized, target)
         with timed(times, "load"):
-            program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
+            program = Program(optimized, source, load(source, optimized))
+            _remember(_PROGRAMS, whole, program)
     return program
 
 
@@ -125,7 +128,8 @@ def with_outputs_at(program: Program, places: Mapping[int, Any]) -> Program:
     """The program for JAX whose outputs lie where these shardings say."""
     from tracegrad.backends.jax import load_jax
 
-    return replace(program, run=load_jax(program.source, places))
+    takes_these = partial(takes, program.graph)
+    return replace(program, run=load_jax(program.source, takes_these, places))
 
 
 def forget() -> None:
@@ -237,12 +241,17 @@ def emit(graph: Graph, target: str, whole: bool = False) -> Source:
     return codegen.emit(stacked(graph) if target == "jax" else graph, target, whole)
 
 
-def load(source: Source) -> Callable[..., Any]:
-    """The function of generated source."""
+def load(source: Source, graph: Graph) -> Callable[..., Any]:
+    """The function of generated source, which is that of an optimized graph."""
     if source.target == "jax":
         from tracegrad.backends.jax import load_jax
 
-        return load_jax(source)
+        return load_jax(source, partial(takes, graph))
+    return load_numpy(source)
+
+
+def load_numpy(source: Source) -> Callable[..., Any]:
+    """The function of generated NumPy source, with kernels of machine code or without."""
     if source.kernels or source.no_kernels:
         from tracegrad.backends.numba import load_numba
 
@@ -266,7 +275,7 @@ def _later(large: Large) -> Callable[..., Any]:
 
     def large_arrays(*args: Any, **captures: Any) -> Any:
         if not found:
-            found.append(load(large.source))
+            found.append(load_numpy(large.source))
         return found[0](*args, **captures)
 
     return large_arrays
