@@ -203,3 +203,17 @@ def test_programs_say_once_which_arrays_they_are_not_for(monkeypatch):
     info = made.cache_info()
     assert info.versions == 4 and 0 < len(said) <= 8  # to an entry, and to what is in the slot
     assert info.hits + info.traces == 60
+
+
+def test_arrays_that_were_numbers_of_python_are_not_converted_by_each_call(monkeypatch):
+    f = tg.grad(lambda p, w: sum((x * w).sum() for x in p.values()), backend="jax")
+    p = {f"p{i}": jnp.full(3, float(i)) for i in range(4)}  # which JAX calls weak
+    w = jnp.ones(3, "float16")
+    first = f(p, w)
+    for _ in range(3):
+        f(p, w)
+    monkeypatch.setattr(jnp, "asarray", None)
+    found = f(p, w)
+    for name in p:
+        assert found[name].dtype == first[name].dtype == np.float32
+        assert_close(np.asarray(found[name]), np.ones(3), 0)

@@ -15,14 +15,16 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache
+from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
 import numpy as np
 
 import codegen
 from codegen.emit.target import Source
-from codegen.ir import Frame
+from codegen.ir import Frame, Graph
+from codegen.sizes import Dim, Size, substitute
 from tracegrad.arguments.batch_axes import each
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.backends.jax_shard_map import for_one_device, is_inside, varying
@@ -40,84 +42,50 @@ class OtherTypes(Exception):
 
 
 class _Asked(threading.local):
-    of: Any = None  # the program that this thread calls with arrays for which guards have held
+    of: Any = None  # the graph that this thread calls with arrays for which guards have held
 
 
 _ASKED = _Asked()
 
 
-def _asking(
-    source: Source, function: Callable[..., Any], takes: Callable[[Sequence[Any]], bool]
-) -> Callable[..., Any]:
-    """The function of a source, which raises `OtherTypes` where guards would not hold.
-
-    It asks when JAX compiles it for new types, so that calls with types that JAX knows ask nothing.
-    """
-    plain: Any = function.__wrapped__  # type: ignore[attr-defined]
-    frame = source.frame
-    assert frame is not None
-
-    @wraps(plain)
-    def asking(*inputs: Any, **captures: Any) -> Any:
-        if _ASKED.of is not takes:
-            names = dict(zip(frame.parameters, inputs, strict=False)) | captures
-            arrays = [eval(read, {}, names) for read in frame.reads]
-            if not (source.narrow or wide_types.value) or not takes(arrays):
-                raise OtherTypes(f"{source.name} is not for {', '.join(map(str, arrays))}")
-        return plain(*inputs, **captures)
-
-    return jax.jit(asking, donate_argnames=frame.donated)
-
-
 def load_jax(
-    source: Source,
-    takes: Callable[[Sequence[Any]], bool],
-    places: Mapping[int, Any] | None = None,
+    source: Source, graph: Graph, places: Mapping[int, Any] | None = None
 ) -> Callable[..., Any]:
-    """The function of generated source: ``run(*inputs, **captures)``.
+    """The function of the source of a graph: ``run(*inputs, **captures)``.
 
     Arrays in decide arrays out: with a JAX array among the inputs it returns JAX arrays, where the
-    computation ran; else NumPy arrays and scalars in memory of their own. `takes` tells whether the
-    program is for arrays like these; `places` are shardings for some of its outputs.
+    computation ran; else NumPy arrays and scalars in memory of their own. `places` are shardings
+    for some of its outputs.
 
     ``run.checked`` is for source that returns ``(result, looks)``: it returns the result alone,
     and raises a plain `LookupError` when a look has another outcome than the traced one.
     ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
     is lowered among them; a look with another outcome makes floating-point results nan.
     ``run.accepts`` are the classes of arrays that it takes. ``run.direct`` is the program for calls
-    of which nobody has asked whether it takes their arrays: where all are JAX's, and JAX has 64-bit
-    types unless the source is narrow, it returns what the program does, or raises `OtherTypes`; it
-    is None where it is not JAX that compiles the whole. ``run.names`` are for source that calls it.
+    of which nobody has asked whether it takes their arrays, with captures behind the inputs: where
+    all are JAX's, and JAX has 64-bit types unless the source is narrow, it returns what the program
+    does, or raises `OtherTypes`; it is None where it is not JAX that compiles the whole.
+    ``run.names`` are for source that calls it.
     ``run.constant`` puts an array of NumPy's that never changes where it is kept for all calls.
     """
+    frame = source.frame
+    assert frame is not None
     written = codegen.load(source.text, source.name, source.names)
-    function = written if source.retries else _asking(source, written, takes)
-    direct = None if source.retries else function
-    among_others = written
+    among_others = _by_position(frame, written)
+    function = among_others if source.retries else _asking(source, graph, written)
     if places or jax.device_count() > 1:
-        function = _over_devices(source, function, places or {})
-        among_others = _over_devices(source, written, places or {})
-        direct = None if direct is None else function
-    array = array_class()
-    axeless = axeless_leaves(source.frame)
-
-    def in_wide_types(*inputs: Any, **captures: Any) -> Any:
-        if wide_types.value:  # to turn the switch takes a fifth of a call
-            return function(*inputs, **captures)
-        with wide_types(True):
-            return function(*inputs, **captures)
-
-    narrow = function if source.narrow else in_wide_types
+        function = _over_devices(source, frame, function, places or {})
+        among_others = _over_devices(source, frame, among_others, places or {})
+    array, axeless = array_class(), axeless_leaves(frame)
 
     def called(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
-        every = (*inputs, *captures.values())
-        before, _ASKED.of = _ASKED.of, takes
+        given = [*inputs, *[captures[name] for name in frame.captures]]
+        before, _ASKED.of = _ASKED.of, graph
         try:
-            if not any([x.weak_type for x in every if type(x) is array]):
-                return narrow(*inputs, **captures)
+            if source.narrow or wide_types.value:  # to turn the switch takes a fifth of a call
+                return function(*given)
             with wide_types(True):
-                given = [_strong(x) if type(x) is array else x for x in every]
-            return narrow(*given[: len(inputs)], **dict(zip(captures, given[len(inputs) :])))
+                return function(*given)
         finally:
             _ASKED.of = before
 
@@ -135,16 +103,19 @@ def load_jax(
         return result if array in map(type, inputs) else owned(result, axeless)
 
     def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
-        given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
-        leaves = jax.tree.leaves([*given, *captures.values()])
-        applied = for_one_device(source, leaves) if is_inside(leaves) else among_others
+        strong = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
+        given = [*strong, *[captures[name] for name in frame.captures]]
+        leaves = jax.tree.leaves(given)
+        applied = among_others
+        if is_inside(leaves):
+            applied = _by_position(frame, for_one_device(source, leaves))
         with own_types():
-            result = applied(*given, **captures)
+            result = applied(*given)
         result, *outcomes = result if looks else (result,)
         result = _where_sound(result, *outcomes) if looks else result
-        return _summed(source, result, given, captures)
+        return _summed(frame, result, given)
 
-    run.direct = direct  # type: ignore[attr-defined]
+    run.direct = None if source.retries else function  # type: ignore[attr-defined]
     run.names = {"wide_types": wide_types, "OTHER_TYPES": OtherTypes}  # type: ignore[attr-defined]
     run.constant = constant  # type: ignore[attr-defined]
     run.traced = traced  # type: ignore[attr-defined]
@@ -153,82 +124,143 @@ def load_jax(
     return run
 
 
+def _by_position(frame: Frame, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its captures behind the inputs: by keyword, calls of JAX take longer."""
+    count, names = len(frame.parameters), frame.captures
+
+    def by_position(*given: Any) -> Any:
+        return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    return by_position if names else function
+
+
+def _asking(source: Source, graph: Graph, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a source, which raises `OtherTypes` where guards would not hold.
+
+    It asks when JAX compiles it for new types, so that calls with types that JAX knows ask nothing.
+    Arrays that JAX would give the dtype of what they meet have their own, as those of NumPy.
+    """
+    frame = source.frame
+    assert frame is not None
+    by_position = _by_position(frame, function.__wrapped__)  # type: ignore[attr-defined]
+
+    def asking(*given: Any) -> Any:
+        if _ASKED.of is not graph and not (
+            (source.narrow or wide_types.value) and _takes(graph, given)
+        ):
+            raise OtherTypes(f"{source.name} is not for {', '.join(map(str, given))}")
+        pairs = zip(graph.inputs, given, strict=True)
+        return by_position(*[x if v.type.weak or not _is_weak(x) else _strong(x) for v, x in pairs])
+
+    asking.__name__ = asking.__qualname__ = source.name
+    asking.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in frame.parameters + frame.captures]
+    )
+    return jax.jit(asking, donate_argnums=tuple(map(frame.parameters.index, frame.donated)))
+
+
+def _takes(graph: Graph, given: Sequence[Any]) -> bool:
+    """Whether a graph is for arrays of these dtypes and shapes, as inputs and by its guards.
+
+    An array that JAX made of a Python number is an array here. Where the value of an input is a
+    length, this is False.
+    """
+    pairs = [(value.type, x) for value, x in zip(graph.inputs, given, strict=True)]
+    known: dict[str, Dim] = {}
+    for type_, x in pairs:
+        if type_.weak:
+            if not (_is_weak(x) or type(x) in _PYTHON_NUMBERS):
+                return False
+        elif x is None or x.dtype.name != type_.dtype or len(x.shape) != type_.ndim:
+            return False
+        else:
+            axes = zip(type_.shape, x.shape, strict=True)
+            known |= {str(dim): n for dim, n in axes if isinstance(dim, Size) and dim.symbol()}
+    told = [pair for type_, x in pairs for pair in zip(type_.shape, np.shape(x), strict=True)]
+    told += graph.sizes.guards
+    return not graph.frame.lengths and all(
+        substitute(a, known) == substitute(b, known) for a, b in told
+    )
+
+
+_PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def _is_weak(x: Any) -> bool:
+    return bool(getattr(x, "weak_type", False))
+
+
 def _over_devices(
-    source: Source, function: Callable[..., Any], places: Mapping[int, Any]
+    source: Source, frame: Frame, function: Callable[..., Any], places: Mapping[int, Any]
 ) -> Callable[..., Any]:
     """The function, for arguments that lie on several devices as well.
 
     Outputs lie as `places` says, and gradients else as what they are gradients in. On a mesh with
     explicit axes the function runs with automatic ones, and all that is left lies on every device.
     """
-    frame, known = source.frame, dict[Any, Callable[..., Any]]()
-    assert frame is not None
+    known = dict[Any, Callable[..., Any]]()
     donated = tuple(map(frame.parameters.index, frame.donated))
 
-    def placed(inputs: Sequence[Any], captures: Mapping[str, Any]) -> tuple[Any, ...]:
-        given = [*inputs, *captures.values()]
+    def placed(given: Sequence[Any]) -> tuple[Any, ...]:
         return tuple([_sharding_of(leaf) for leaf in jax.tree.leaves(given)])
 
-    def lies(inputs: Sequence[Any], captures: Mapping[str, Any], rest: Any) -> Callable[[int], Any]:
+    def lies(given: Sequence[Any], rest: Any) -> Callable[[int], Any]:
         """Where each output is to lie, by its number; what nothing says that of, as `rest`."""
-        names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
-        alike = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+        alike = {i: _sharding_of(given[at]) for i, at in frame.alike}
         return lambda i: places.get(i) or alike.get(i) or rest
 
-    def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
+    def made(mesh: Any, given: Sequence[Any]) -> Callable[..., Any]:
         mine = tuple(
-            [i for i in donated if None not in map(_sharding_of, jax.tree.leaves(inputs[i]))]
+            [i for i in donated if None not in map(_sharding_of, jax.tree.leaves(given[i]))]
         )
         explicit = mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
         of: Any = rest  # of a backward alone, which returns what a tape takes
         if frame.shape:
-            of = _outputs(frame, lies(inputs, captures, rest))
+            of = _outputs(frame, lies(given, rest))
         of = (of, rest) if source.looks else of
         if explicit:
             inner = jax.sharding.auto_axes(function, out_sharding=of)
             return jax.jit(inner, donate_argnums=mine) if mine else inner  # type: ignore[no-any-return]
         return jax.jit(function, out_shardings=of, donate_argnums=mine)
 
-    def by_turns(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+    def by_turns(given: Sequence[Any]) -> Any:
         """The result of a program of which Python reads how many turns it took: nothing jits it."""
-        leaves = jax.tree.leaves([*inputs, *captures.values()])
+        leaves = jax.tree.leaves(given)
         mesh = next((x.sharding.mesh for x in leaves if _is_on_explicit_axes(x)), None)
         if mesh is None:
-            return _put(source, function(*inputs, **captures), places)
+            return _put(source, function(*given), places)
         with automatic_axes(leaves) as there:
-            given, held = jax.tree.map(there, (inputs, captures))
-            result = function(*given, **held)
+            result = function(*jax.tree.map(there, given))
         if not frame.shape:
             return result
-        lie = lies(inputs, captures, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
+        lie = lies(given, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
         every = jax.tree.leaves(_outputs(frame, lambda i: i))
         return _put(source, result, {i: lie(i) for i in every})
 
-    def chosen(inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
-        shardings = placed(inputs, captures)
+    def chosen(given: Sequence[Any]) -> Callable[..., Any]:
+        shardings = placed(given)
         mesh = next((s.mesh for s in shardings if s is not None), None)
         if mesh is None and not places:
             return function
         if shardings not in known:
-            known[shardings] = made(mesh, inputs, captures)
+            known[shardings] = made(mesh, given)
         return known[shardings]
 
     array = array_class()
     last: tuple[Any, Callable[..., Any]] = None, function  # how arrays lay, and what took them
 
-    def run(*inputs: Any, **captures: Any) -> Any:
+    def run(*given: Any) -> Any:
         nonlocal last
         if source.retries:
-            return by_turns(inputs, captures)
-        every = (*inputs, *captures.values())
-        if {*map(type, every)} != {array}:
-            return chosen(inputs, captures)(*inputs, **captures)
-        lie, (before, found) = [x.sharding for x in every], last
+            return by_turns(given)
+        if {*map(type, given)} != {array}:
+            return chosen(given)(*given)
+        lie, (before, found) = [x.sharding for x in given], last
         if lie != before:
-            found = chosen(inputs, captures)
+            found = chosen(given)
             last = lie, found
-        return found(*inputs, **captures)
+        return found(*given)
 
     return run
 
@@ -263,17 +295,15 @@ def _sharding_of(leaf: Any) -> Any:
     return sharding
 
 
-def _summed(source: Source, result: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Any:
+def _summed(frame: Frame, result: Any, given: Sequence[Any]) -> Any:
     """What a program returns, with gradients that are as much the same on all devices as JAX's.
 
     Inside `jax.shard_map` a parameter that does not vary over an axis of the mesh has a gradient
     that does not either: the sum of those of all devices.
     """
-    frame = source.frame
-    if frame is None or not frame.alike or not frame.shape:
+    if not frame.alike or not frame.shape:
         return result
-    names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
-    axes = {i: varying(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+    axes = {i: varying(given[at]) for i, at in frame.alike}
     leaves, structure = jax.tree.flatten(result)
     numbers = jax.tree.leaves(_outputs(frame, lambda i: i))
     summed = [

@@ -153,15 +153,14 @@ def entry_body(
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
     passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
     plain = traced if version.takes_leaves else parameters
-    call = f"({', '.join([*plain, *passed])})"
+    by_name = f"program({', '.join([*plain, *passed])})"
+    call = "{}"
     if version.built and run is None:
         given_leaves = f"({', '.join(traced)},)" if version.reads_leaves else "()"
         leaves_text = f", {given_leaves}" if version.reads_leaves else ""
         if version.objects and version.keeps:
             leaves_text = f", {given_leaves}, {objects_text(version)}"
-        call = f"finish({{}}{call}{leaves_text})"
-    else:
-        call = f"{{}}{call}"
+        call = f"finish({{}}{leaves_text})"
     of_numbers, of_captured = _captured_conditions(version, captures, names)
     if known:
         held = zip(captures, version.captured, strict=True)
@@ -170,14 +169,15 @@ def entry_body(
         names.update(array=run_of_jax.accepts[1], direct=run_of_jax.direct, at_once=True)
         names.update(run_of_jax.names)
         wide = not (version.program.source.narrow or run_of_jax.names["wide_types"].value)
-        direct = _answered(call.replace("{}", "direct", 1), counted)
+        by_position = f"direct({', '.join([*plain, *captures])})"
+        direct = _answered(call.replace("{}", by_position, 1), counted)
         lines += [*_unless(of_numbers), *_at_once(known, direct, wide)]
         lines += _unless([*of_arrays, *of_captured])
     else:
         lines += _unless([*of_numbers, *of_captured])
     lines += _lengths(version, guards, looked_at, traced, captures)
     lines += _unless(_layouts(version, traced, captures, names))
-    answered = _answered(call.replace("{}", "program", 1), counted)
+    answered = _answered(call.replace("{}", by_name, 1), counted)
     if version.checked:
         lines += [
             "    try:",

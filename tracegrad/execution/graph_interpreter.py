@@ -162,25 +162,6 @@ def lengths_of(
     return known
 
 
-def takes(graph: Graph, arrays: Sequence[Any]) -> bool:
-    """Whether a graph is for arrays of these dtypes and shapes, as inputs and by its guards.
-
-    They may be tracers of JAX, which tell what is one of Python's numbers. It is not told where
-    the value of an input is a length: then this is False.
-    """
-    if graph.frame.lengths or any(value.type == LIST for value in graph.inputs):
-        return False
-    pairs = [(value.type, x) for value, x in zip(graph.inputs, arrays, strict=True)]
-    for type_, x in pairs:
-        weak = getattr(x, "weak_type", False)
-        if weak is not type_.weak or x.dtype.name != type_.dtype or len(x.shape) != type_.ndim:
-            return False
-    known = lengths(graph, arrays)
-    axes = [(dim, n) for type_, x in pairs for dim, n in zip(type_.shape, x.shape, strict=True)]
-    told = [*axes, *graph.sizes.guards]
-    return all(substitute(a, known) == substitute(b, known) for a, b in told)
-
-
 def _shape(x: Any) -> tuple[int, ...]:
     return (len(x), *np.shape(x[0])) if type(x) is list else np.shape(x)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -36,7 +35,6 @@ from codegen.ir import (
 from codegen.keys import graph_key
 from codegen.passes.client import Pass
 from tracegrad import config
-from tracegrad.execution.graph_interpreter import takes
 from tracegrad.fast_math import PASSES
 from tracegrad.ops.elementwise.arrays_and_scalars import (
     copy_if_set,
@@ -128,8 +126,7 @@ def with_outputs_at(program: Program, places: Mapping[int, Any]) -> Program:
     """The program for JAX whose outputs lie where these shardings say."""
     from tracegrad.backends.jax import load_jax
 
-    takes_these = partial(takes, program.graph)
-    return replace(program, run=load_jax(program.source, takes_these, places))
+    return replace(program, run=load_jax(program.source, program.graph, places))
 
 
 def forget() -> None:
@@ -246,7 +243,7 @@ def load(source: Source, graph: Graph) -> Callable[..., Any]:
     if source.target == "jax":
         from tracegrad.backends.jax import load_jax
 
-        return load_jax(source, partial(takes, graph))
+        return load_jax(source, graph)
     return load_numpy(source)
 
 
