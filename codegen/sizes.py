@@ -198,6 +198,15 @@ def limits(a: Dim, b: Dim) -> tuple[Dim, int, int | None] | None:
     return None
 
 
+def ordered(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+    """Two lengths, where ``a == b`` says that the first is no less than the second."""
+    match limits(a, b):
+        case (Size() as of, 1, None) if isinstance(parts := of.atom(), Quotient):
+            common = min(_terms(dim).get((), 0) for dim in (parts.of, parts.by))
+            return add(parts.of, -common), add(parts.by, -common)
+    return None
+
+
 def _least_length(item: slice, count: int) -> int | None:
     """The least length of an array that has so many elements in a slice; None: none has."""
     enough = abs(item.start or 0) + abs(item.stop or 0) + (abs(count) + 1) * abs(item.step or 1)
@@ -232,6 +241,8 @@ def solved(a: Dim, b: Dim) -> tuple[str, int] | None:
 
 def equality_as_python(a: Dim, b: Dim, texts: Mapping[str, str] = NO_TEXTS) -> str:
     """That two lengths are equal, as Python: ``n0 >= 8`` where the first eight are eight."""
+    if (order := ordered(a, b)) is not None:
+        return f"{as_python(order[0], texts)} >= {as_python(order[1], texts)}"
     if (limited := limits(a, b)) is not None:
         return between(*limited, texts)
     by = _divided(a, b) or _divided(b, a)
@@ -245,19 +256,10 @@ def between(of: Dim, low: int, high: int | None, texts: Mapping[str, str] = NO_T
     """That a length lies between two, as Python: ``n0 == 2``, ``n0 <= 2``, ``1 <= n0 <= 2``."""
     text = as_python(of, texts)
     if high is None:
-        if low == 1 and isinstance(of, Size) and isinstance(parts := of.atom(), Quotient):
-            whole, by = _without_constants(parts.of, parts.by)
-            return f"{as_python(whole, texts)} >= {as_python(by, texts)}"
         return f"{text} >= {low}"
     if low == high:
         return f"{text} == {low}"
     return f"{low} <= {text} <= {high}" if low > 0 else f"{text} <= {high}"
-
-
-def _without_constants(a: Dim, b: Dim) -> tuple[Dim, Dim]:
-    """Two lengths that are compared, without the number that is added to both."""
-    common = min(_terms(a).get((), 0), _terms(b).get((), 0))
-    return add(a, -common), add(b, -common)
 
 
 def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
@@ -590,10 +592,15 @@ class Sizes:
 
     def require_at_least(self, a: Dim, b: Dim) -> None:
         """Assumes that one length is no less than another: a guard, if only their values say so."""
-        a, b = self.resolve(a), self.resolve(b)
-        if all(factor >= 0 for factor in _terms(add(a, mul((-1, b)))).values()):
-            return
+        terms = _terms(add(self.resolve(a), mul((-1, self.resolve(b)))))
+        a = _canonical({atoms: factor for atoms, factor in terms.items() if factor > 0})
+        b = _canonical({atoms: -factor for atoms, factor in terms.items() if factor < 0})
         guard: tuple[Dim, Dim]
+        if b == 0:
+            return
+        if a == 0:
+            self.same(b, 0)
+            return
         if isinstance(a, int):  # that is where b ends
             guard = size_of(SliceLength(b, a, None, None)), 0
         elif isinstance(b, int):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,14 @@ import tracegrad as tg
 from tracegrad.errors import TracegradError
 
 XS = [np.array([0.5, -1.25, 2.0]) * k for k in (1.0, 1.0, 0.7, -0.4, 1.1, 1.1)]
+
+
+@pytest.fixture(autouse=True)
+def modules_as_before():
+    """Modules that an adversary makes go with it: other tests look at the files of all."""
+    yield
+    for name in ("mm", "mg"):
+        sys.modules.pop(name, None)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import is_dataclass
 from typing import Any
 
-from codegen.sizes import IN_LENGTHS, Dim, as_python, limits
+from codegen.sizes import IN_LENGTHS, Dim, as_python, limits, ordered
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.version import Version
@@ -163,6 +163,16 @@ def _expect_at_least(found, text, least):
         )
 '''
 
+MOST = '''
+def _expect_at_most(found, text, most):
+    """Raises where a length is above those that the program was written for."""
+    if found > most:
+        raise ValueError(
+            f"{text} is {found}: this file is for arrays where it is {most} or less, "
+            "export again for others"
+        )
+'''
+
 APART = '''
 def _expect_apart(array, text, others):
     """Raises where an array that is written to shares memory with another one that is read."""
@@ -204,6 +214,7 @@ FUNCTIONS = {
     "_expect_length": LENGTH,
     "_expect_equal_lengths": EQUAL,
     "_expect_at_least": LEAST,
+    "_expect_at_most": MOST,
     "_expect_apart": APART,
 }
 IS_ARRAY = {
@@ -374,11 +385,15 @@ class Demands:
 
     def _length(self, a: Dim, b: Dim, told: Callable[[Dim], tuple[str, str]]) -> str:
         """The statement that demands that two lengths are equal."""
+        if (order := ordered(a, b)) is not None:
+            return self._call("_expect_at_least", *told(order[0]), told(order[1])[0])
         match limits(a, b):
             case (of, least, None):
                 return self._call("_expect_at_least", *told(of), str(least))
             case (of, least, most) if least == most:
                 a, b = of, least
+            case (of, least, most) if least <= 0:
+                return self._call("_expect_at_most", *told(of), str(most))
         if isinstance(b, int):
             return self._call("_expect_length", *told(a), str(b))
         if isinstance(a, int):

@@ -11,7 +11,7 @@ import numpy as np
 from codegen.array_bytes import bytes_text
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node
-from codegen.sizes import Dim, as_python, equality_as_python, limits, substitute
+from codegen.sizes import Dim, as_python, equality_as_python, limits, ordered, substitute
 from tracegrad.arguments.signature import WHOLE, Arguments, Leaf
 from tracegrad.arguments.stacked_lists import length_text
 from tracegrad.compiled.traced_run import lie_in_order
@@ -246,6 +246,11 @@ def _other_lengths(version: Version, arguments: Arguments) -> str:
     for a, b in version.guards:
         left, right = substitute(a, known), substitute(b, known)
         if left != right:
+            if (order := ordered(a, b)) is not None:
+                large, small = (as_python(dim, texts) for dim in order)
+                left, right = (substitute(dim, known) for dim in order)
+                shown = f"{large} was {small} or more"
+                return f"{shown}{_read_at(version, a)}, is {left} and {right}"
             if isinstance(b, int):
                 if (limited := limits(a, b)) is not None:
                     of, least, most = limited

@@ -172,7 +172,7 @@ class Told(Outcome):
 
     def decide(self, x: Any) -> bool:
         if type(x) is Length:
-            return bool(x.look())
+            return bool(self.lengths.is_some(x))
         if self.loops is not None:
             self.loops.decides(x)
         if self.joins is not None:

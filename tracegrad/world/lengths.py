@@ -120,6 +120,8 @@ _MEETING = frozenset(
 _READING = {id(len): "len", id(getattr): "", id(np.shape): "shape", id(np.size): "size"}
 """What tells lengths."""
 _EQUALITIES = frozenset(map(id, (operator.eq, operator.ne)))
+_ORDERS = _EQUALITIES.union(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
+_LENGTHS = frozenset({Length, int})
 _UNPACKING = frozenset(map(id, (natives.unpack_sequence, natives.unpack_starred)))
 """Operations that see how many there are."""
 _JOINING = frozenset(map(id, (operator.add, natives.list_extend)))
@@ -255,6 +257,10 @@ class Lengths:
             return None
         if key in _EQUALITIES and self._are_equal(*operands):
             return operation is operator.eq, None
+        if key in _ORDERS and Length in kinds and _LENGTHS.issuperset(kinds):
+            outcome = self._compared(operation, *operands)
+            if outcome is not None:
+                return outcome, None
         if Length in kinds:
             if key in _SUMS and all(kind is Length or kind is int for kind in kinds):
                 plain, of = _SUMS[key]
@@ -369,6 +375,32 @@ class Lengths:
         self.looked(a)
         self.looked(b)
         return True
+
+    def is_some(self, x: Length) -> bool:
+        """Whether a length is not 0, in this call and in all others."""
+        found = self._compared(operator.ne, x, 0)
+        return bool(x.look()) if found is None else found
+
+    def _compared(self, operation: Any, a: int, b: int) -> bool | None:
+        """How two lengths compare, in this call and in all others; None where no guard says it.
+
+        Of those that are not equal it is assumed which is the larger one.
+        """
+        sizes = self.trace.sizes
+        dims = [sizes.resolve(getattr(x, "dim", x)) for x in (a, b)]
+        known = all(symbols(d) <= sizes.seen.keys() and not sizes.counts(d) for d in dims)
+        if self.trace.finished or not known or any(map(self._is_of_data, dims)):
+            return None
+        found = operator.sub(*map(int.__index__, (a, b)))
+        outcome: bool = operation(found, 0)
+        at_least = found > 0 or (found == 0 and operation(1, 0) is outcome)
+        at_most = found < 0 or (found == 0 and operation(-1, 0) is outcome)
+        if at_least is at_most:  # they are equal, and what is known of that is less than a number
+            return None
+        large, small = dims if at_least else dims[::-1]
+        more = 1 if operation(0, 0) is not outcome else 0
+        sizes.require_at_least(large, add(small, more))
+        return outcome
 
     def _number(self, operation: Any, operands: Sequence[Any]) -> Any:
         """What is computed of lengths and numbers, as a float; None where they are looked at."""
