@@ -354,18 +354,23 @@ def test_a_screenshot_of_the_report(pages, name, tmp_path, request):
 
 
 def test_a_compiled_function_says_how_often_it_was_compiled(monkeypatch):
-    slope = tg.grad(lambda x, n=1: n * x if x > 0 else -x)
-    assert repr(slope) == "<tracegrad.grad of <lambda>, not compiled yet>"
+    def f(x, n=1):
+        if x > 0:
+            return n * x
+        return -x
+
+    slope = tg.grad(f)
+    assert repr(slope) == "<tracegrad.grad of f, not compiled yet>"
     slope(1.0), slope(2.0)
-    assert repr(slope) == "<tracegrad.grad of <lambda>, compiled once>"
+    assert repr(slope) == "<tracegrad.grad of f, compiled once>"
     slope(-1.0)
-    assert repr(slope) == "<tracegrad.grad of <lambda>, compiled 2 times>"
+    assert repr(slope) == "<tracegrad.grad of f, compiled 2 times>"
     assert "compiled 2 times" in slope._repr_html_()
     monkeypatch.setattr(tg.config, "versions", 2)
     with pytest.warns(tg.errors.RecompileWarning):
         for n in range(2, 6):
             slope(1.0, n)
-    assert repr(slope) == "<tracegrad.grad of <lambda>, runs eagerly>"
+    assert repr(slope) == "<tracegrad.grad of f, runs eagerly>"
 
 
 def test_a_sparse_derivative_says_so_too():

@@ -92,7 +92,9 @@ def test_programs_cost_nothing_and_known_calls_are_answered(clock):
 
 
 def two_ways(x):
-    return np.sum(x * 2.0) if x[0] > 0 else np.sum(x * x)
+    if x[0] > 0:
+        return np.sum(x * 2.0)
+    return np.sum(x * x)
 
 
 def test_a_path_waits_until_it_is_earned(clock):

@@ -336,13 +336,12 @@ def test_one_return_at_most_for_each_path_seen(flow, unverified):
 
 
 @every_flow
-def test_one_path_has_no_alternatives(flow):
+def test_one_path_has_one_end(flow):
     f, args = compiled(flow), flow.inputs[-1]
     f(*args)
     f(*args)
     source = f.source(*args)
     assert returns_in(source) == 1 or has_loops(flow.function)
-    assert has_loops(flow.function) or not any(node.orelse for node in ifs_in(source))
 
 
 @pytest.mark.sampled(2)

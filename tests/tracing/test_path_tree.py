@@ -27,6 +27,12 @@ def two_ways(x):
     return np.sum(y)
 
 
+def two_ends(x):
+    if x[0] > 0:
+        return np.sum(x * 2.0)
+    return np.sum(x * x)
+
+
 def returns_in(text):
     return len(re.findall(r"^ +return\b", text, re.MULTILINE))
 
@@ -36,12 +42,24 @@ def versions_of(f):
 
 
 def test_a_second_outcome_is_grafted():
-    f = tg.value_and_grad(two_ways)
+    f = tg.value_and_grad(two_ends)
     f(UP)
     assert "else" not in f.source(UP) and "raise LookupError" in f.source(UP)
     f(DOWN)
     assert (f.cache_info().versions, f.cache_info().traces) == (1, 2)
     text = f.source(UP)
+    assert text == f.source(DOWN)
+    assert returns_in(text) == 2 and "LookupError" not in text
+    assert_same_bits(f(UP), (np.float64(12.0), np.full(3, 2.0)))
+    assert_same_bits(f(DOWN), (np.float64(14.0), 2.0 * DOWN))
+
+
+def test_arms_that_meet_are_both_known_at_once():
+    f = tg.value_and_grad(two_ways)
+    f(UP)
+    text = f.source(UP)
+    f(DOWN)
+    assert (f.cache_info().versions, f.cache_info().traces) == (1, 1)
     assert text == f.source(DOWN)
     assert text.count("    if greater:\n") == text.count("    else:\n") == 2  # and back
     assert returns_in(text) == 1 and "LookupError" not in text
@@ -251,10 +269,10 @@ def test_zero_and_minus_zero_are_two_outcomes():
 
 
 def test_the_report_says_what_was_compiled_and_why():
-    made = tg.value_and_grad(two_ways)
+    made = tg.value_and_grad(two_ends)
     made(UP), made(DOWN), made(UP), made(np.ones((3, 1)))
     text = made.explain()
-    assert text.startswith("two_ways: 2 versions, 1 hit, 3 misses, 3 traces")
+    assert text.startswith("two_ends: 2 versions, 1 hit, 3 misses, 3 traces")
     assert "the first call" in text
     assert "if x[0] > 0:  was only ever True" in text
     assert "if x[0] > 0:  (bool: True or False)" in text
@@ -280,19 +298,19 @@ def test_the_report_names_state_and_lengths():
 
 def test_the_report_counts_calls_by_version_and_times_by_stage():
     pipeline.forget()  # the programs of other tests
-    made = tg.value_and_grad(two_ways)
+    made = tg.value_and_grad(two_ends)
     for x in (UP, DOWN, UP, UP, np.ones((3, 1)), DOWN, UP):
         made(x)
     made(x=UP)  # by the general way
     first, second = made.explain().split("\nversion ")[1:]
-    assert "\n  5 hits, 1 path, " in first and "\n  0 hits, 1 path, " in second
+    assert "\n  5 hits, 2 paths, " in first and "\n  0 hits, 1 path, " in second
     assert made.cache_info().hits == 5
     made(np.ones((4, 1)))
     assert "\n  1 hit, 1 path, " in made.explain() and made.cache_info().hits == 6
     stage = r"\d+\.\d ms"
     stages = rf"trace {stage}, differentiate {stage}, optimize {stage}, emit {stage}, load {stage}"
     assert re.search(stages, first)
-    again = tg.value_and_grad(two_ways)
+    again = tg.value_and_grad(two_ends)
     again(UP)
     again(DOWN)
     assert "optimize shared, emit shared, load shared" in again.explain()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tracegrad.compiled.traced_run import Run
+from tracegrad.compiled.traced_run import Followed, Run
 from tracegrad.tracing.path_tree import End, Tree, path
 from tracegrad.tracing.unified_paths import Step, united, way_to_unknown, without_decided
 from tracegrad.world.choices import Choices
@@ -32,6 +32,12 @@ class Ways:
     uncaught: set[Any] = field(default_factory=set)  # places where nothing catches what is raised
     numbers_are_outputs: bool = False  # those of Python that the function returns
     goes_both_ways: bool = True  # at looks, which are refused else
+    explores: bool = False  # runs are on the values of a call, and take arms that it did not take
+
+    @property
+    def followed(self) -> Followed:
+        """What the next run knows."""
+        return Followed(self.tree, self.holders, self.numbers)
 
     @cached_property
     def choices(self) -> Choices | None:
@@ -49,20 +55,18 @@ class Ways:
             root = without_decided(root, self.choices.knows)
         if self.tree is not None:
             root = united(self.tree.root, root, trace.sizes)
-            _take_over(run, self.runs[-1])
-        held, numbers = [holder for holder, _ in trace.captured.values()], dict(self.numbers)
+            take_over(run, self.runs[-1])
+        return replace(self.with_tree(run, trace.tree(root)), next=way_to_unknown(root))
+
+    def with_tree(self, run: Run, tree: Tree) -> Ways:
+        """Those and one more run, which leaves this tree."""
+        held = [holder for holder, _ in run.trace.captured.values()]
+        numbers = dict(self.numbers)
         for holder in held:
             source = run.world.source_of(holder)
             if source is not None and (is_number_read(holder) or source.read == PACKED):
                 numbers[source.place] = holder
-        return replace(
-            self,
-            tree=trace.tree(root),
-            holders=held,
-            numbers=numbers,
-            next=way_to_unknown(root),
-            runs=(*self.runs, run),
-        )
+        return replace(self, tree=tree, holders=held, numbers=numbers, runs=(*self.runs, run))
 
     def level(self) -> tuple[End, End] | None:
         """Has all ends write to the same arguments; two ends that differ otherwise, if any do.
@@ -102,7 +106,7 @@ class Ways:
             loops.unroll(why, label)
 
 
-def _take_over(run: Run, before: Run) -> None:
+def take_over(run: Run, before: Run) -> None:
     """What a program assumes, and does, because of one run or the other."""
     run.world.absorb(before.world)
     trace, other = run.trace, before.trace

@@ -57,6 +57,7 @@ from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.arrays_of_lengths import fails_alike, give_up
 from tracegrad.world.choices import Choices
 from tracegrad.world.effects import Output
+from tracegrad.world.explorer import Explorer
 from tracegrad.world.functions import FunctionPlace
 from tracegrad.world.guards import is_array
 from tracegrad.world.interception import as_plain_slice
@@ -211,6 +212,7 @@ def run_traced(
     followed: Followed | None = None,
     taped: bool = True,
     joins: bool = False,
+    explores: bool = False,
     as_caller: bool = False,
     purpose: Purpose = Purpose.ANSWER,
     check: Callable[[Any], None] = lambda returned: None,
@@ -226,8 +228,9 @@ def run_traced(
     whose history counts. `one_by_one` are the `vmap`s in it that run for one example after the
     other. With `samples` the arguments' values stand for others, so that nothing may depend on
     them; `choices` may take the outcome of each look. `taught` is what other runs have taught, and
-    gets what this one does. With `joins` arms of looks may meet. Operations are recorded, with
-    `as_caller` where the caller's are. At a `place` later calls have others in its stead.
+    gets what this one does. With `joins` arms of looks may meet. A run that `explores` takes arms
+    that the paths before it did not take. Operations are recorded, with `as_caller` where the
+    caller's are. At a `place` later calls have others in its stead.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -249,7 +252,9 @@ def run_traced(
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
     tapes = arguments.require_grad is not None
-    if followed.tree is not None and choices is None:
+    if explores and followed.tree is not None:
+        world.watch_turns(Explorer(trace))
+    elif followed.tree is not None and choices is None:
         world.watch_turns(UnseenTurns(world, trace, target))
     else:
         world.watch_loops(Loops(world, trace, target, taught.loops))

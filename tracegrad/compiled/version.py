@@ -26,6 +26,7 @@ from tracegrad.arguments.stacked_lists import Place, as_in, lists_in
 from tracegrad.autograd.assumed_histories import Assumed, assumed_by
 from tracegrad.autograd.rule_outcomes import beginning_again, interrupting
 from tracegrad.compiled.captured import Captured, decisive, memory
+from tracegrad.compiled.followed_paths import paths_of, tree_of
 from tracegrad.compiled.handed_out import as_had
 from tracegrad.compiled.joint_graph import Paths, Returned, joint_graph, require_alike
 from tracegrad.compiled.profiled_program import profiled
@@ -67,15 +68,10 @@ from tracegrad.tracing.outputs import (
     zero_dimensional,
 )
 from tracegrad.tracing.path_tree import (
-    Apart,
     End,
     Meet,
-    PathBuilder,
     Tree,
     blocks,
-    grown,
-    is_conditional,
-    path,
 )
 from tracegrad.tracing.restarts import AsksMode, Purpose
 from tracegrad.user_code.lines_without_ops import ended
@@ -86,13 +82,11 @@ from tracegrad.world import Guard, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared_changes, prepared_stores
 from tracegrad.world.functions import FunctionPlace
 from tracegrad.world.guard_function import StateCheck
-from tracegrad.world.guards import PACKED
 from tracegrad.world.joined_numbers import shown_numbers
 from tracegrad.world.loops.loop_heads import known_of
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.unseen_turns import FromAnew, learn
 from tracegrad.world.loops.widened_states import Learned
-from tracegrad.world.number_inputs import Count, is_number_read, own
 from tracegrad.world.stores import Store, overwritten
 
 
@@ -467,18 +461,17 @@ def traced_run(
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
-    if ways is None:
-        followed = _continued(known)
-    else:
-        followed = Followed(ways.tree, ways.holders, ways.numbers)
+    followed = paths_of(known) if ways is None else ways.followed
     choices = None if ways is None else ways.choices
+    explores, samples = ways is not None and ways.explores, ways is not None and not ways.explores
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     name = getattr(function, "__name__", "the function")
     run = partial(
         run_traced,
         *(function, call, arguments, parameters, target, runs, histories),
-        *(counters, renewed, one_by_one, ways is not None, choices, taught),
-        joins=transform.kind != "vmap" and ways is None,  # whose examples take different ways
+        *(counters, renewed, one_by_one, samples, choices, taught),
+        joins=transform.kind != "vmap" and not samples,  # whose examples take different ways
+        explores=explores,
         purpose=purpose,
         check=partial(check_returned, transform=transform, name=name),
         place=place,
@@ -591,7 +584,7 @@ def make_version(
         tree, continues = ways.tree, False
     else:
         end = end_of(transform, arguments, run)
-        tree, continues = _tree_of(run, end, target)
+        tree, continues = tree_of(run, end, target)
     if joints := shown_numbers(tree, run.world.joins, target, not wanted, run.trace.samples):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
@@ -741,44 +734,6 @@ def _written(tree: Tree, world: World) -> list[Guard]:
     """The places that some path writes: what they held before is no guard."""
     places = {store.place for end in tree.ends for store in end.stores}
     return [g for g in world.guards.values() if places and world.place_of(g) in places]
-
-
-def _continued(known: Version | None) -> Followed:
-    """The paths that a trace may follow."""
-    if known is None or known.tree.closed or known.tree.loops:
-        return Followed()
-    holders: list[Any] = []
-    numbers: dict[Any, float] = {}
-    for captured in known.captured:
-        holder = captured.now()
-        if captured.source is not None and is_number_read(holder):
-            holder = Count(holder) if type(holder) is int else own(holder)  # as `Numbers` does
-            numbers[captured.source.place] = holder
-        elif captured.source is not None and captured.source.read == PACKED:
-            numbers[captured.source.place] = holder  # an array of this call's
-        holders.append(holder)
-    if len(set(map(id, holders))) < len(holders):
-        return Followed()
-    return Followed(known.tree, holders, numbers)
-
-
-def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
-    """The tree with this run's path, and whether it continues the one before.
-
-    A path that departs from that tree makes one of its own, and so does one that the target cannot
-    join to it.
-    """
-    trace = run.trace
-    if run.tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
-        root = grown(run.tree.root, trace.builder.nodes, end)
-        if root is not None:
-            joined = trace.tree(root)
-            if target != "jax" or is_conditional(joined):
-                return joined, True
-    try:
-        return trace.tree(path(trace.builder.nodes, end)), False
-    except Apart as error:
-        raise Unrollable("turns of a loop part where no look is") from error
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -125,8 +125,7 @@ class Trace:
         self.ordered, self.ordered_at = 0, ""  # so many axes: inputs are in C order, and why
         self.keeps_numbers = False  # from C code: it is told that the value is traced
         self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns
-        self.raised = ""  # what an op did, which the function may have caught
-        self.exceptions = 0  # how often
+        self.raised, self.exceptions = "", 0  # by an op, what the function may catch, how often
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.asked: set[int] = set()  # ids of values that were an operand of C code
         self.refused_to_caller: Any = None  # an error that a call without a trace raises, too
@@ -135,6 +134,7 @@ class Trace:
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
         self.choices: Any = None  # of outcomes, in a run on samples that takes one of all ways
+        self.explorer: Any = None  # which takes arms that the paths before did not take
         self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
         self.refused: ArgumentError | None = None  # what the function did with such a value
         self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
@@ -564,7 +564,9 @@ class Trace:
 
         That is what was read, but in a run that takes all ways.
         """
-        if self.choices is not None and kind == "bool":
+        if self.explorer is not None:
+            outcome = self.explorer.outcome(kind, outcome)
+        elif self.choices is not None and kind == "bool":
             outcome = self.choices.outcome(value, outcome)
         elif self.samples and not (self.choices is not None and self.choices.knows(value)):
             if self.without_inputs(value):  # the outcome is no sample
@@ -574,10 +576,9 @@ class Trace:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         check = Check(value, kind, outcome, self.origin())
         self.builder.append(check)
-        if self.world is not None and self.world.loops is not None:
-            self.world.loops.looks(check)
-        if self.world is not None and self.world.joins is not None:
-            self.world.joins.looks(check)
+        for watching in () if self.world is None else (self.world.loops, self.world.joins):
+            if watching is not None:
+                watching.looks(check)
         return outcome
 
     def _fix_lengths(self, value: Value) -> None:

@@ -79,6 +79,7 @@ from tracegrad.transforms.changed_arguments import ChangedArguments
 from tracegrad.transforms.changing_ints import ChangingInts
 from tracegrad.transforms.direct_calls import DirectCalls, Given
 from tracegrad.transforms.eager_calls import EagerCalls
+from tracegrad.transforms.explored_arms import explored
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
@@ -463,7 +464,12 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                         return None
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key
-                    version = self._version(arguments, mode, run, known, reason)
+                    ways = None
+                    first = known is None and not self._versions.get((arguments.key, mode))
+                    if first and of_arrays and run.world.joins and run.world.joins.met:
+                        ways = explored(self, arguments, mode, run)
+                        run = ways.runs[-1]
+                    version = self._version(arguments, mode, run, known, reason, ways)
         except Unreplayed as told:
             if counts and told.counts:
                 self._strike(told.effect, known)
@@ -571,7 +577,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         ways: Ways | None = None,
         purpose: Purpose = Purpose.ANSWER,
     ) -> Run:
-        self._traces += 1
+        self._traces += ways is None or not ways.explores
         call = self._caller(arguments)
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(

@@ -202,8 +202,9 @@ def module_of(file: Path) -> ModuleType:
     """The module of a Python file: the one that is loaded, else it is loaded now."""
     for module in list(sys.modules.values()) if file.exists() else ():
         known = getattr(module, "__file__", None)
-        named = isinstance(known, str) and os.path.exists(known)  # a module may have any attribute
-        if named and os.path.samefile(known, file):
+        if not isinstance(known, str):  # a module may have any attribute
+            continue
+        if os.path.exists(known) and os.path.samefile(known, file):
             return module
     return _imported(file, file.stem)
 

@@ -13,6 +13,7 @@ An arm that comes in another state goes on by itself, as one does that returns.
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -341,11 +342,11 @@ class Joins:
         """Has the arm of a look meet the others; whether those of looks around may."""
         known = watched.limb and watched.limb.joint
         state = self._state(watched) if self._is_undisturbed(watched) else None
-        if state is not None and self._learn(watched, state):
+        explores = known and self.trace.explorer is not None
+        if state is not None and self._learn(watched, state) and not explores:
             state = self._state(watched)
         if state is not None and known and known.state != state.known:
-            self._begin_anew(watched, known, state)
-            state = None
+            state = self._begin_anew(watched, known, state)
         if state is None:
             if known:
                 self.watched.clear()  # others go on behind it, this one does not
@@ -507,16 +508,35 @@ class Joins:
         computed = watched.meeting.computed
         of_turns = [slot for slot, _ in state.places if _is_of_turns(watched, slot)]
         done = {*state.numbers, *of_turns}
-        return joined_numbers.learn(known, state.known, only_tested(code), computed, done)
+        new = joined_numbers.learn(known, state.known, only_tested(code), computed, done)
+        if new and self.trace.explorer is not None:
+            self._teach_inner(watched, known)
+        return new
 
-    def _begin_anew(self, watched: Watched, joint: Joint, state: State) -> None:
+    def _teach_inner(self, watched: Watched, known: joined_numbers.Variables) -> None:
+        """Arms of an `elif` differ in what those around it differ in: all end at one place."""
+        code, target = watched.frame.code, watched.meeting.target
+        for index, meeting in _meetings(code).items():
+            if meeting.target != target or index <= watched.index:
+                continue
+            inner = self.numbers.setdefault((code, index), {})
+            for slot in known.keys() & meeting.slots:
+                inner[slot] = joined_numbers.covering(inner.get(slot, known[slot]), known[slot])
+
+    def _begin_anew(self, watched: Watched, joint: Joint, state: State) -> State | None:
         """Where an arm differs from known ones in numbers alone, the run is made again.
 
-        No known path is followed then, so that these are parameters on all.
+        No known path is followed then, so that these are parameters on all. A run that explores
+        goes on with the numbers of the known arms before, to learn of other looks.
         """
         look = watched.frame.code, watched.index
         if joined_numbers.differ_in_numbers(self.numbers[look], joint.state, state.known):
+            explorer = self.trace.explorer
+            if explorer is not None and _takes_numbers(state, joint):
+                explorer.differ.append(look)
+                return state
             self._make_again(look)
+        return None
 
     def _make_again(self, look: Look) -> None:
         loops = self.world.loops
@@ -632,6 +652,10 @@ class Joins:
 
     def ends(self) -> None:
         """The run is over; an array that was given is itself where the function has left it."""
+        differ = [] if self.trace.explorer is None else self.trace.explorer.differ
+        self.again.update(differ[1:])
+        if differ:
+            self._make_again(differ[0])
         if not self.memory.isdisjoint(self.given) and any(self.world.marks):
             self.part("an array that it was given, in one arm alone")
 
@@ -718,6 +742,22 @@ def _depth(frame: Any) -> int:
 
 def _has_effect(node: Any) -> bool:
     return isinstance(node, Call) and Trait.EFFECT in node.op.traits
+
+
+def _takes_numbers(state: State, joint: Joint) -> bool:
+    """Has an arm hand on the numbers of the known ones; False where it differs in more."""
+    if len(state.tensors) != len(joint.parameters) or len(state.known) != len(joint.state):
+        return False
+    before = len(state.known) - len(state.places)
+    for at, (own, other) in enumerate(zip(state.known, joint.state, strict=True)):
+        if own == other:
+            continue
+        try:
+            slot, (_, text) = other  # type: ignore[misc]
+            state.places[at - before] = slot, literal_eval(text)
+        except (ValueError, SyntaxError, TypeError):  # it is no number
+            return False
+    return True
 
 
 def _running(frame: Any) -> set[int]:

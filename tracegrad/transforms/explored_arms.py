@@ -1,0 +1,81 @@
+"""The arms that a first call did not take: runs that nobody sees take them (`world.explorer`).
+
+A function of twelve independent ifs needs one version so, from its first call on. It had one after
+five calls, each of which was traced and compiled.
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.followed_paths import tree_of
+from tracegrad.compiled.sampled_ways import Ways, take_over
+from tracegrad.compiled.traced_run import Run
+from tracegrad.compiled.version import end_of
+from tracegrad.config.compile_mode import Mode
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tracing.path_tree import Tree
+from tracegrad.tracing.restarts import Purpose
+from tracegrad.world.explorer import lacks_arms
+
+MOST_RUNS = 8
+"""So many runs take arms that the call did not take."""
+
+MOST_NUMBERS = 1_000_000
+"""A run that computes more takes time, and so may arms that no call has asked for."""
+
+
+def explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> Ways:
+    """The tree of the path of a run, and of others that runs on its values have found."""
+    tree, _ = tree_of(run, end_of(calling._transform, arguments, run), mode.target)
+    none = Ways(explores=True, goes_both_ways=False)
+    ways = none.with_tree(run, tree)
+    for _ in range(MOST_RUNS):
+        last = ways.runs[-1]
+        if not (_may_grow(last, tree) and lacks_arms(tree.root) and _is_short(last, mode)):
+            break
+        again = _run(calling, arguments, mode, ways)
+        if again is None or not _may_grow(again, None):
+            break
+        end = end_of(calling._transform, arguments, again)
+        tree, continues = tree_of(again, end, mode.target)
+        narrower = len(tree.sizes.guards) > len(last.trace.sizes.guards)
+        if tree.closed or narrower or not (continues or again.supersedes):
+            break
+        if continues:
+            take_over(again, last)
+        ways = (ways if continues else none).with_tree(again, tree)
+    return ways
+
+
+def _run(calling: Any, arguments: Arguments, mode: Mode, ways: Ways) -> Run | None:
+    """One more run, which takes unknown arms; None where it stops: a call that takes them tells."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of arms that no call takes nobody is to hear
+            run: Run = calling._run(arguments, mode, None, ways=ways, purpose=Purpose.LOOK)
+        return run
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an arm may leave the process (`sys.exit`)
+        return None
+
+
+def _is_short(run: Run, mode: Mode) -> bool:
+    """Whether arms will take no time to speak of, and nobody counts what they do."""
+    if mode.target == "jax" or STATE.observer is not None:
+        return False
+    value, nodes = run.trace.sizes.value, run.trace.builder.nodes
+    types = [result.type for node in nodes for result in node.results]
+    return sum(prod(map(value, type_.shape)) for type_ in types) < MOST_NUMBERS
+
+
+def _may_grow(run: Run, tree: Tree | None) -> bool:
+    """Whether a run has only computed, and its tree can have other paths."""
+    does = run.stores or run.effects or run.written or run.trace.generators.before
+    return run.serves and not does and not (tree is not None and (tree.closed or tree.loops))
