@@ -79,7 +79,7 @@ from tracegrad.transforms.changed_arguments import ChangedArguments
 from tracegrad.transforms.changing_ints import ChangingInts
 from tracegrad.transforms.direct_calls import DirectCalls, Given
 from tracegrad.transforms.eager_calls import EagerCalls
-from tracegrad.transforms.explored_arms import explored
+from tracegrad.transforms.explored_arms import version_with_arms
 from tracegrad.transforms.tensor_calls import TensorCalls
 from tracegrad.transforms.version_lookup import VersionLookup
 from tracegrad.user_code.closures import reads_history
@@ -464,12 +464,11 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
                         return None
                     if arguments.has_unread and not self._transform.unread(self._function):
                         return None  # its frame was shown: later calls have the value in the key
-                    ways = None
                     first = known is None and not self._versions.get((arguments.key, mode))
                     if first and of_arrays and run.world.joins and run.world.joins.met:
-                        ways = explored(self, arguments, mode, run)
-                        run = ways.runs[-1]
-                    version = self._version(arguments, mode, run, known, reason, ways)
+                        version, run = version_with_arms(self, arguments, mode, run, reason)
+                    else:
+                        version = self._version(arguments, mode, run, known, reason)
         except Unreplayed as told:
             if counts and told.counts:
                 self._strike(told.effect, known)

@@ -16,7 +16,7 @@ from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.followed_paths import tree_of
 from tracegrad.compiled.sampled_ways import Ways, take_over
 from tracegrad.compiled.traced_run import Run
-from tracegrad.compiled.version import end_of
+from tracegrad.compiled.version import Version, end_of
 from tracegrad.config.compile_mode import Mode
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.path_tree import Tree
@@ -30,16 +30,34 @@ MOST_NUMBERS = 1_000_000
 """A run that computes more takes time, and so may arms that no call has asked for."""
 
 
-def explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> Ways:
-    """The tree of the path of a run, and of others that runs on its values have found."""
+def version_with_arms(
+    calling: Any, arguments: Arguments, mode: Mode, run: Run, reason: str
+) -> tuple[Version, Run]:
+    """The version of the path of a run, and of others that runs on its values find; the last run.
+
+    Where there is no version of all of them, it is that of the path alone: the others may come.
+    """
+    first, *more = _explored(calling, arguments, mode, run)
+    of = arguments, mode
+    try:
+        last = [first, *more][-1]
+        return calling._version(*of, last.runs[-1], None, reason, last), last.runs[-1]
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or not more:
+            raise
+        return calling._version(*of, run, None, reason, first), run
+
+
+def _explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> list[Ways]:
+    """The tree of the path of a run, and with each further run that with one path more."""
     tree, _ = tree_of(run, end_of(calling._transform, arguments, run), mode.target)
     none = Ways(explores=True, goes_both_ways=False)
-    ways = none.with_tree(run, tree)
+    found = [none.with_tree(run, tree)]
     for _ in range(MOST_RUNS):
-        last = ways.runs[-1]
+        last = found[-1].runs[-1]
         if not (_may_grow(last, tree) and lacks_arms(tree.root) and _is_short(last, mode)):
             break
-        again = _run(calling, arguments, mode, ways)
+        again = _run(calling, arguments, mode, found[-1])
         if again is None or not _may_grow(again, None):
             break
         end = end_of(calling._transform, arguments, again)
@@ -49,8 +67,8 @@ def explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> Ways:
             break
         if continues:
             take_over(again, last)
-        ways = (ways if continues else none).with_tree(again, tree)
-    return ways
+        found.append((found[-1] if continues else none).with_tree(again, tree))
+    return found
 
 
 def _run(calling: Any, arguments: Arguments, mode: Mode, ways: Ways) -> Run | None:
