@@ -23,7 +23,7 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import batch_of
 from tracegrad.eager.derivatives import unrolled
 from tracegrad.eager.within_traces import entered
-from tracegrad.errors import ArgumentError, NotBatchedError
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, NotBatchedError
 from tracegrad.ops.batching_rules import moved
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape.indexing import getitem_at, getitem_basic
@@ -36,6 +36,7 @@ from tracegrad.tracing.restarts import Place
 from tracegrad.values.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, unflatten
 from tracegrad.values.structure_words import in_words
+from tracegrad.world.lengths import Length
 
 FOR_ALL_AT_ONCE = (
     "because tg.vmap goes through it for all examples at once. Call tg.vmap itself, not within "
@@ -52,12 +53,16 @@ class _Given(dict[Value, Any]):
     `outer` is told as well.
     """
 
-    def __init__(self, outer: Callable[..., None] | None) -> None:
+    def __init__(self, trace: Any) -> None:
         super().__init__()
-        self.outer = outer
+        self.trace = trace
+        self.outer: Callable[..., None] | None = trace.operands
+        self.tried: set[int] = set()  # nodes, by id: the function may catch what they raise
 
     def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
         """An operation is given these."""
+        if self.trace.catches:
+            self.tried.update(map(id, self.trace.builder.nodes[-1:]))
         for value, x in zip(values, operands, strict=True):
             if value not in self:
                 self[value] = _as_it_is(x)
@@ -194,18 +199,21 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
         for x, a in zip(leaves, axes, strict=True)
     ]
     inputs = [lane.value for lane in lanes.values()]
-    before, outer = _marks(trace), trace.operands
+    before, raised = _marks(trace), trace.raised
     start = len(trace.builder.nodes)
-    given = _Given(outer)
-    trace.operands = given.notes
+    given = _Given(trace)
+    trace.operands, trace.raised = given.notes, ""
     structured = of.structured(firsts, values)
     try:
         with unrolled(FOR_ALL_AT_ONCE, PATIENCE if of.loops else None):
             returned = call(structured)
     finally:
-        trace.operands = outer
+        trace.operands = given.outer
+        caught, trace.raised = trace.raised, raised or trace.raised
     nodes = trace.builder.nodes[start:]
     _refuse_writes(of, structured, firsts, lanes)
+    if caught:
+        raise NotBatchedError(f"it goes on after {caught}")
     if _marks(trace) != before:
         raise NotBatchedError("it changes something outside")
     for node in nodes:
@@ -284,7 +292,7 @@ def _refuse_writes(
 def _write(
     trace: Any,
     nodes: Sequence[Node],
-    given: dict[Value, Any],
+    given: _Given,
     lanes: dict[Value, Lane],
     outputs: Sequence[Value | None],
 ) -> set[Value]:
@@ -314,6 +322,10 @@ def _write(
         trace.planned = [*[origin.named(origin.name)] * helpers, origin]
         try:
             made = apply(node.op, operands, attributes)
+        except RAISED_BY_NUMPY as error:
+            if id(node) not in given.tried:
+                raise
+            raise NotBatchedError(f"it may catch what one example raises: {error}") from error
         finally:
             trace.planned = []
         several = made if isinstance(made, tuple) else (made,)
@@ -369,6 +381,8 @@ def _finished(
     for x, place in zip(results, places, strict=True):
         value = _value(trace, x)
         lane = None if value is None else lanes.get(value)
+        if lane is not None and not lane.wide:  # what `np.zeros_like` makes
+            x, lane = lane.value, None
         if place is None:
             if lane is not None:
                 raise ArgumentError(of.differs)
@@ -376,8 +390,10 @@ def _finished(
             continue
         _check_result(x, name)
         if lane is None:
+            x = x.lengths.tensor(x) if type(x) is Length else x
             shape = (length, *shape_of(x))
-            whole = TABLE["copy"](apply_in(like, TABLE["broadcast_to"], {"shape": shape}, x))
+            whole = apply_in(like, TABLE["broadcast_to"], {"shape": shape}, x)
+            whole = TABLE["copy_in_order" if ndim_of(x) else "copy"](whole)
         else:
             whole = lane.value
             if id(base_of(whole)) in taken:

@@ -334,7 +334,7 @@ class Trace:
                 raise OneByOne(place, name, f"{called} of one example is read behind it")
             return value
         array = getattr(x, "_array", x)
-        given = None if self.world is None else self.world.numbers.input_of(self.world, x)
+        given = None if self.world is None else self.world.numbers.input_of(self.world, x, origin)
         if given is not None:
             return given
         if array is not x and self.world is not None and self.world.is_outside(x):

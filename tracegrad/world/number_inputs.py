@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Value
+from codegen.ir import Origin, Value
 from tracegrad.machine import natives
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.user_code.lost_gradients import succeeds
@@ -258,11 +258,14 @@ class Numbers:
             return type(x)(items) if any(map(operator.is_not, items, x)) else x
         return self._tensor(world, known)
 
-    def input_of(self, world: Any, x: Any) -> Value | None:
+    def input_of(self, world: Any, x: Any, origin: Origin) -> Value | None:
         """A float from outside as the input that it is, where a value of the program is made of it.
 
-        One that was looked at is a constant. What was computed of such floats is looked at.
+        One that was looked at is a constant. What was computed of such floats is looked at. A
+        length is a value of the program too.
         """
+        if type(x) is Length and x.lengths is world.lengths:
+            return world.lengths.value(x.dim, origin.named(None))  # type: ignore[no-any-return]
         known = self.found(x)
         if isinstance(known, Read) and not self.is_looked_at(known.guard):
             return self._tensor(world, known)._traced[1]  # type: ignore[no-any-return]
