@@ -50,6 +50,7 @@ class OpRecord(Op):
     partial: bool = False  # several results, and the rule takes None for those without a cotangent
     domain: str = "real"  # where random samples for tests come from
     batch: Callable[..., Any] | None = None  # the op on batches: see `ops.batch_rules`
+    of_numbers: bool = False  # Python's numbers are given to it as they are
     _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
 
     def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -103,6 +104,8 @@ class OpRecord(Op):
     def takes_numbers(self) -> bool:
         """True when the NumPy spelling works on bare Python numbers (it calls no methods)."""
         spelling = self.spelling["numpy"]
+        if self.of_numbers:
+            return True
         if Trait.ELEMENTWISE not in self.traits or not isinstance(spelling, Spelling):
             return False
         return not spelling.attributed & set(self.operands)
@@ -163,6 +166,7 @@ def define(
     sound: Sound | None = None,
     raises: Raises | None = None,
     batch: Callable[..., Any] | None = None,
+    of_numbers: bool = False,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -217,6 +221,9 @@ def define(
         The batching rule, ``batch(call)`` of a `tracegrad.ops.batching_rules.Batch`: the results
         for all examples, whose axis is the first. Without one, elementwise ops take batches as they
         are, and any other op runs for one example after the other.
+    of_numbers
+        True for an op that is given Python's numbers as they are, though it is not elementwise: one
+        that does not fit into a dtype is refused, where a number of NumPy's wraps.
     domain
         Where test samples come from: see ``tests/samples``.
     doc
@@ -245,6 +252,7 @@ def define(
         partial=partial,
         memory=memory,
         batch=batch,
+        of_numbers=of_numbers,
     )
     if name in TABLE:
         raise ValueError(f"two ops named {name!r}")

@@ -10,12 +10,14 @@ import math
 from cmath import isfinite
 from collections.abc import Callable
 
+import numpy as np
+
 from codegen import sizes as sz
-from codegen.ir import Call, Op, Trait, Value, dims_of
+from codegen.ir import Call, Number, Op, Trait, Value, dims_of
 from codegen.passes.simplify import may_stand_for, same_type
 from codegen.rewrite import Rewriter, Rule, offered
 from codegen.spelling import Subscript
-from codegen.types import is_inexact, kind, weak
+from codegen.types import ArrayType, is_inexact, kind, weak
 from tracegrad.ops import masking, python_lists
 from tracegrad.ops.elementwise import arrays_and_scalars, python_numbers, ufuncs
 from tracegrad.ops.linear_algebra import contractions, decompositions, determinants, solving
@@ -520,13 +522,29 @@ def inverses_in_common(r: Rewriter, call: Call) -> Value | None:
 @on(creation.full_of)
 def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
-    number = r.number(call.operands[0])
-    if call.attribute("shape") == () and number is not None and not isinstance(number, bool):
-        type_ = call.results[0].type
-        if type_.dtype == "float64" and not isinstance(number, complex):
-            number = float(number)
-        return r.make_number(number, type_)
-    return None
+    number, type_ = r.number(call.operands[0]), call.results[0].type
+    if call.attribute("shape") != () or number is None or isinstance(number, bool):
+        return None
+    held = _as_held(number, call.operands[0].type, type_.dtype)
+    return None if held is None else r.make_number(held, type_)
+
+
+def _as_held(number: Number, own: ArrayType, dtype: str) -> Number | None:
+    """A number as an array of `dtype` holds it; None where NumPy raises or warns for it."""
+    of = kind(dtype)
+    if of == "bool":
+        return bool(number)
+    if isinstance(number, complex):
+        return number if of == "complex" else None
+    if not is_inexact(dtype):
+        if isinstance(number, float) and not math.isfinite(number):
+            return None
+        whole, held = int(number), np.iinfo(dtype)
+        if held.min <= whole <= held.max:
+            return whole
+        wraps = isinstance(number, int) and not own.weak  # of Python's own ints NumPy raises
+        return int(np.array(number, own.dtype).astype(dtype)) if wraps else None
+    return float(number) if dtype == "float64" else number
 
 
 @on(indexing.scattered, indexing.set_at, indexing.add_at)

@@ -26,7 +26,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.dtypes import get_default_dtype, natural_dtype
 from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
-from tracegrad.ops.shape.creation import full_like
+from tracegrad.ops.shape.creation import full, full_like
 from tracegrad.ops.shape.indexing import getitem
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.array_manners import is_array_to_function
@@ -639,11 +639,14 @@ def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
 
     of: Any = given.get("of", given.get("shape", given.get("a")))
     dtype, order = given.get("dtype"), given["order"]
+    is_int = type(value) is Tensor and type(value._array) is int  # which may not fit into `dtype`
     if callee is np.full:
+        if is_int:
+            return lambda: laid_out(full(of, value, dtype), order, None)
         whole = lambda: broadcast_to(asarray(value, dtype=dtype), of).copy()
         return lambda: laid_out(whole(), order, None)
     named = {"dtype": dtype, "shape": given.get("shape"), "order": order}
-    return lambda: full_like(as_array(of), asarray(value), **named)
+    return lambda: full_like(as_array(of), value if is_int else asarray(value), **named)
 
 
 _PLACES: dict[int, tuple[str, ...]] = {

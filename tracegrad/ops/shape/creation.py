@@ -24,6 +24,7 @@ from codegen.types import (
     ArrayType,
     broadcast,
     is_inexact,
+    kind,
     promote,
     weak,
     weak_of,
@@ -120,6 +121,7 @@ full_of = define(
     attributes={"shape": ..., "dtype": None},
     traits=(Trait.C_ORDER,),
     batch=batching_rules.broadcasting,
+    of_numbers=True,
     doc="An array of one number, or of an array repeated; without `dtype` of its own dtype.",
 )
 
@@ -127,9 +129,11 @@ full_of = define(
 def _constant_array(name: str) -> Any:
     def text(attributes: Mapping[str, Any]) -> Spelling:
         if not dims_of_shape(attributes["shape"]):  # a number, as every result of no axes
-            kind = np.dtype(attributes["dtype"])
-            number = kind.type(name == "ones").item()
-            return spell(f"np.{'bool_' if kind.kind == 'b' else kind.name}({number!r})")
+            if attributes["dtype"] == BFLOAT16:  # of which NumPy has no class
+                return spell(f"np.{name}(shape, dtype=dtype)[()]")
+            of = np.dtype(attributes["dtype"])
+            number = of.type(name == "ones").item()
+            return spell(f"np.{'bool_' if of.kind == 'b' else of.name}({number!r})")
         return spell(f"np.{name}(shape, dtype=dtype)")
 
     return define(
@@ -204,7 +208,11 @@ def _like_record(name: str, plain: Any, **more: Any) -> Any:
 zeros_like_of = _like_record("zeros", zeros_of_shape, differentiable=False)
 ones_like_of = _like_record("ones", ones_of_shape, differentiable=False)
 full_like_of = _like_record(
-    "full", full_of, operands="x value", vjp=lambda ct, y, x, value, **_: (None, ct)
+    "full",
+    full_of,
+    operands="x value",
+    vjp=lambda ct, y, x, value, **_: (None, ct),
+    of_numbers=True,
 )
 LIKE = {zeros_of_shape: zeros_like_of, ones_of_shape: ones_like_of, full_of: full_like_of}
 """The op that makes an array like another one, for each that makes one of a shape in C order."""
@@ -451,8 +459,15 @@ def full(
     if dtype is None and requires_grad and not is_inexact(dtype_of(fill_value)):
         dtype = DEFAULT_FLOAT
     name = dtype_of(fill_value) if dtype is None else dtype_name(dtype)
+    fill_value = _cast(fill_value, name)
     attributes = {"shape": _shape_attribute(shape), "dtype": _unless_own(fill_value, name)}
     return leaf(new(full_of, fill_value, **attributes), requires_grad, device)
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    """A whole number of NumPy's as one of `dtype`: it wraps, where Python's own does not fit."""
+    whole = isinstance(value, np.integer) and kind(dtype) == "int"
+    return value.astype(dtype) if whole else value
 
 
 def _unless_own(value: Any, dtype: str) -> str | None:
@@ -544,8 +559,9 @@ def full_like(
     order: str = "K",
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
-    fill_value = as_array(fill_value)
-    made = _make_like(x, order, full_of, fill_value, **_like(x, shape, dtype))
+    attributes = _like(x, shape, dtype)
+    fill_value = _cast(as_array(fill_value), attributes["dtype"])
+    made = _make_like(x, order, full_of, fill_value, **attributes)
     return leaf(made, requires_grad, device)
 
 
