@@ -1010,3 +1010,14 @@ def test_a_jax_export_takes_traced_numbers_of_its_types(tmp_path, c):
     assert np.allclose(jax.vmap(g, (0, None))(np.stack([x, x]), c), [wanted, wanted])
     with pytest.raises(TypeError, match=r"c must be .*export it again with such an array there"):
         jax.jit(g)(x, True)
+
+
+@pytest.mark.parametrize("shape, axes", [((3,), "1 axis"), ((3, 2), "2 axes"), ((), "0 axes")])
+def test_a_file_tells_how_many_axes_it_wants(shape, axes, tmp_path):
+    module = imported(tg.compile(scaled).export(tmp_path / "scaled.py", np.ones(shape)))
+    with pytest.raises(TypeError, match=f"an array of float64 with {axes}, not"):
+        module.scaled(np.ones(shape, np.float32))
+
+
+def scaled(x):
+    return x * 2.0

@@ -692,3 +692,34 @@ def test_explain_tells_arrays_of_another_length():
     f = tg.value_and_grad(shrinking)
     f(np.ones(12))
     assert "x ends a turn as an array of another length" in str(f.explain())
+
+
+def written(x, mask):
+    y = x * 1.0
+    y[mask] = 1.0
+    return y
+
+
+@pytest.mark.parametrize("f", [lambda x, mask: x[mask], written])
+def test_a_mask_of_another_length_is_told_with_its_length(f):
+    text = r"a mask of shape \(2,\) cannot select from axes of shape \(3,\)"
+    with pytest.raises(IndexError, match=text):
+        tg.compile(f)(X, np.ones(2, bool))
+
+
+@pytest.mark.parametrize(
+    "f, shapes",
+    [
+        (lambda x: x.reshape(2, -1), "(3,) into (2, -1)"),
+        (lambda x: np.reshape(x, (-1, 2)), "(3,) into (-1, 2)"),
+        (lambda x: x.reshape(-1, 2, 1, order="F"), "(3,) into (-1, 2, 1)"),
+        (lambda x: x[None].reshape((-1, 2)), "(1, 3) into (-1, 2)"),
+        (lambda x: x.reshape(0, -1), "(3,) into (0, -1)"),
+        (lambda x: x.reshape(2, 2), "(3,) into (2, 2)"),
+    ],
+)
+def test_a_shape_is_told_as_it_is_asked_for(f, shapes):
+    for call in (tg.compile(f), lambda x: f(tg.tensor(x))):
+        with pytest.raises(ValueError) as error:
+            call(X)
+        assert message(error).startswith(f"reshape: cannot reshape {shapes}")

@@ -24,7 +24,7 @@ from tracegrad.values.pytree import Attr, Child, Fixed, Item, Path, TreeSpec
 ARRAY = '''
 def _expect_array(array, text, dtype, ndim):
     """Raises unless `array` is of the kind that the program was written for."""
-    wanted = f"an array of {dtype} with {ndim} axes"
+    wanted = f"an array of {dtype} with {ndim} {'axis' if ndim == 1 else 'axes'}"
     if not ARRAYS:
         raise TypeError(
             f"{text} must be {wanted}, not {type(array).__name__}: "
@@ -128,7 +128,8 @@ def _expect_list(items, text, kind, dtype, ndim):
         alike = type(array) is np.ndarray and array.shape == np.shape(items[0])
         if not alike or array.dtype != dtype or array.ndim != ndim or not array.flags.c_contiguous:
             raise TypeError(
-                f"{text} must hold arrays of {dtype} of one shape with {ndim} axes, in C order: "
+                f"{text} must hold arrays of {dtype} of one shape with {ndim} "
+                f"{'axis' if ndim == 1 else 'axes'}, in C order: "
                 f"pass [np.ascontiguousarray(x, dtype=np.{dtype}) for x in {text}]"
             )
 '''

@@ -24,7 +24,7 @@ from codegen.errors import CodegenError
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, Window, spell
-from codegen.types import ArrayType, broadcast, kind
+from codegen.types import ArrayType, broadcast, kind, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
@@ -141,13 +141,9 @@ def _same_lengths(sizes: Sizes, masked: tuple[Dim, ...], mask: tuple[Dim, ...]) 
     for axis, (a, b) in enumerate(zip(masked, mask, strict=True)):
         if not sizes.same(a, b) and not sizes.same(b, 0):  # NumPy takes an empty mask of any axis
             raise IndexingError(
-                f"a mask of shape {_shown(sizes, mask)} cannot select from axes of shape "
-                f"{_shown(sizes, masked)}: they differ in axis {axis}"
+                f"a mask of shape {shape_text(sizes, mask)} cannot select from axes of shape "
+                f"{shape_text(sizes, masked)}: they differ in axis {axis}"
             )
-
-
-def _shown(sizes: Sizes, shape: tuple[Dim, ...]) -> tuple[Any, ...]:
-    return tuple(sizes.resolve(d) if not isinstance(d, int) else d for d in shape)
 
 
 def _in_bounds(sizes: Sizes, item: int, length: Dim, axis: int) -> None:
@@ -188,8 +184,8 @@ def _updated_type(
         for a, b in zip(broadcast(sizes, [value.shape[extra:], target]), target, strict=True)
     ):
         raise ShapeMismatch(
-            f"a value of shape {_shown(sizes, value.shape)} does not broadcast to the places of "
-            f"shape {_shown(sizes, target)} that it is assigned to"
+            f"a value of shape {shape_text(sizes, value.shape)} does not broadcast to the places "
+            f"of shape {shape_text(sizes, target)} that it is assigned to"
         )
     if kind(value.dtype) == "complex" and kind(x.dtype) != "complex":
         raise DTypeError(

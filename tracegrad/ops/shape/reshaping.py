@@ -228,7 +228,24 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
         x = copy_of(x)
     wanted, order = shape_tuple((shape, *lengths) if lengths else shape), _order_of(x, order)
     if any(isinstance(d, int) and d < 0 for d in wanted):
-        wanted = _completed(x, wanted)
+        return _reshape_to_rest(x, wanted, order, copy)
+    return _reshape(x, wanted, order, copy)
+
+
+def _reshape_to_rest(x: Any, asked: tuple[Dim, ...], order: str, copy: Any) -> Any:
+    """`x` in a shape of which one length stands for what is left; errors tell it as it is asked."""
+    wanted = _completed(x, asked)
+    try:
+        return _reshape(x, wanted, order, copy)
+    except ShapeError as error:
+        sizes = sizes_of([x])
+        told, plainly = (f" into {shape_text(sizes, dims)}" for dims in (wanted, asked))
+        error.args = (str(error).replace(told, plainly, 1),)
+        raise
+
+
+def _reshape(x: Any, wanted: tuple[Dim, ...], order: str, copy: Any) -> Any:
+    """`x` in a shape of known lengths."""
     if copy is False:
         _refuse_copy(x, wanted)
     if order == "F" and (ndim_of(x) > 1 or len(wanted) > 1):
@@ -275,8 +292,8 @@ def _completed(x: Any, wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
     if len(known) + 1 != len(wanted):
         raise ShapeError(f"reshape: {wanted} has more than one unknown length")
     if 0 in known:
-        shown = ", ".join("newaxis" if isinstance(d, int) and d < 0 else str(d) for d in wanted)
-        raise ShapeError(f"cannot reshape {shape_text(sizes_of([x]), shape)} into ({shown})")
+        old, new = (shape_text(sizes_of([x]), dims) for dims in (shape, wanted))
+        raise ShapeError(f"reshape: cannot reshape {old} into {new}")
     rest = sz.quotient(sz.mul(shape), sz.mul(known))
     return tuple(rest if isinstance(d, int) and d < 0 else d for d in wanted)
 
