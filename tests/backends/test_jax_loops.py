@@ -435,3 +435,39 @@ def test_a_count_that_no_turn_raises_is_a_float_of_python():
     compiled = tg.compile(f, backend="jax")
     for x in (np.array([1.0, 2.0, -3.0]), np.array([-1.0, -2.0, -3.0])):
         assert compiled(x) == f(x)
+
+
+def in_one_arm(x, index):
+    total = 0.0
+    for t in range(20):
+        y = np.sin(x[index[t]] * total) if x[t] > 0 else x[t]
+        total = total + y
+    return total
+
+
+def in_both_arms(x, index):
+    total = 0.0
+    for t in range(20):
+        if x[t] > 0:
+            y = x[index[t]]
+            y = np.sin(y * total)
+        else:
+            y = x[index[t] - 1] * 2.0
+        total = total + y
+    return total
+
+
+@pytest.mark.usefixtures("fresh_loops")
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize("f", [in_one_arm, in_both_arms])
+def test_an_index_in_an_arm_that_meets_others_is_checked(f, transform):
+    x, index = np.cos(np.arange(20.0)), np.arange(20)
+    for begins in (0, 5):
+        program = transform(f, backend="jax")
+        for first in (begins, 0, 5, 0):
+            if first:
+                with pytest.raises(IndexError, match="out of bounds"):
+                    program(x, index + first)
+                continue
+            found = program(x, index)
+            assert_allclose(found if transform is tg.compile else found[0], f(x, index), rtol=RTOL)

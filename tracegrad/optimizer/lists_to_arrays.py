@@ -10,7 +10,6 @@ rows as there can be turns; what a turn appends is written at its place::
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
@@ -29,14 +28,14 @@ from codegen.ir import (
     dims_of,
     with_operands,
 )
+from codegen.size_bounds import at_least
 from codegen.sizes import Dim, symbol
 from codegen.types import LIST, ArrayType, weak
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, subtract
 from tracegrad.ops.python_lists import appended, collected, item, new_list, room
+from tracegrad.optimizer.number_bounds import UNKNOWN, bounds_in, negative, sum_of
 
 INT = weak("int")
-Bounds: TypeAlias = "tuple[int | None, int | None]"
-"""The least and the largest number, where they are known."""
 
 
 def stacked(graph: Graph) -> Graph:
@@ -46,8 +45,8 @@ def stacked(graph: Graph) -> Graph:
     stacker = _Stacker(graph)
     block = stacker.block(graph.block, {}, {})
     counts = frozenset(stacker.counts.values())
-    length = stacker.length
-    return replace(graph.with_block(block), room=Room(length, counts) if length else None)
+    turns = stacker.length
+    return replace(graph.with_block(block), room=Room(turns, counts) if turns else None)
 
 
 @dataclass
@@ -66,7 +65,7 @@ class _Stacker:
         self.root: dict[Value, Value] = {}
         self.families: dict[Value, _Family] = {}
         self.loops = {node.label: node for node in graph.all_nodes if isinstance(node, Loop)}
-        self.bounds: dict[Value, Bounds] = {}  # of the counters of loops
+        self.bounds = bounds_in(graph)
         self.length = ""  # the symbol of a number of turns that nobody knows
         self.counts: dict[object, Value] = {}  # what counts such turns, by loop
         self._join()
@@ -128,12 +127,6 @@ class _Stacker:
                     for parameter, argument in zip(loop.parameters, arguments, strict=True):
                         if parameter.type == LIST:
                             self._filled(loop, parameter, argument)
-                case Loop(counter=counter) if counter is not None:
-                    (low, high), (least, most) = map(self._bounds, (counter.start, counter.stop))
-                    if counter.step > 0:
-                        self.bounds[counter.index] = low, _sum(most, -1)
-                    else:
-                        self.bounds[counter.index] = _sum(least, 1), high
         for node in self.graph.all_nodes:
             if isinstance(node, Call) and node.op is item and node.results[0].type != LIST:
                 self._family(node.operands[0]).type = node.results[0].type
@@ -158,19 +151,6 @@ class _Stacker:
             return made.value
         return None
 
-    def _bounds(self, value: Value) -> Bounds:
-        """The least and the largest number that what counts turns can be; None where unknown."""
-        made = self.graph.producer.get(value)
-        if value in self.bounds:
-            return self.bounds[value]
-        if isinstance(made, Call) and made.op in (add, subtract):
-            (low, high), (least, most) = map(self._bounds, made.operands)
-            if made.op is subtract:
-                least, most = (None if n is None else -n for n in (most, least))
-            return _sum(low, least), _sum(high, most)
-        number = self._number(value)
-        return number, number
-
     def _turns(self, loop: Loop) -> Dim:
         """How many turns there can be."""
         counter = loop.counter
@@ -179,11 +159,14 @@ class _Stacker:
                 self.counts[loop.label] = self._count_of(loop)
             self.length = self.length or str(self.graph.sizes.new(64).symbol())
             return symbol(self.length)
-        (low, high), (least, most) = map(self._bounds, (counter.start, counter.stop))
-        start, stop = (low, most) if counter.step > 0 else (high, least)
-        if start is None or stop is None:
+        ends = [self.bounds.get(v, UNKNOWN) for v in (counter.start, counter.stop)]
+        start, stop = ends if counter.step > 0 else ends[::-1]
+        (_, most) = sum_of(stop, negative(start))
+        if most is None:
             raise CodegenError("nobody knows how many turns a counted loop can have")
-        return len(range(start, stop, counter.step))
+        if not at_least(most, 0, self.graph.sizes):
+            most = sz.slice_length(sz.add(most, 1), slice(1, None))  # none where it is below 0
+        return sz.slice_length(most, slice(None, None, abs(counter.step)))
 
     def _count_of(self, loop: Loop) -> Value:
         """The parameter that counts the turns of a loop without a counter."""
@@ -302,7 +285,3 @@ class _Stacker:
         blocks = tuple([self.block(b, now, places) for b in loop.blocks])
         parameters = tuple([arrays.get(p, p) for p in loop.parameters])
         return replace(loop, parameters=parameters, blocks=blocks)
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from codegen.ir import Block, Builder, Call, Graph, Loop, Node, Value, ends, inner_blocks, walk
 from codegen.rewrite import substituted
+from codegen.size_bounds import at_least
 from codegen.sizes import add
 from codegen.types import weak
 from tracegrad.differentiation.loops.cotangent_flow import active_values
-from tracegrad.differentiation.loops.row_numbers import Span, at_least, row_of, span_of
+from tracegrad.differentiation.loops.row_numbers import Span, row_of, span_of
 from tracegrad.ops.python_lists import collected, length, list_item
 
 INT = weak("int")

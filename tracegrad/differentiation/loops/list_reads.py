@@ -31,6 +31,7 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.rewrite import substituted
+from codegen.size_bounds import at_least
 from codegen.sizes import Dim, mul
 from codegen.sizes import add as add_dims
 from codegen.spelling import Subscript
@@ -47,7 +48,7 @@ from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT as COUNT
 from tracegrad.differentiation.loops.residuals import Facts, FirstTurn, Unrollable
-from tracegrad.differentiation.loops.row_numbers import Row, Span, at_least, joined, row_of, span_of
+from tracegrad.differentiation.loops.row_numbers import Row, Span, joined, row_of, span_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, subtract
 from tracegrad.ops.python_lists import (

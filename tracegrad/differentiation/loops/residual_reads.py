@@ -28,11 +28,11 @@ from codegen.ir import (
     renamed,
     walk,
 )
+from codegen.size_bounds import at_least
 from codegen.sizes import CountedLength, Dim, Sizes, mul, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
-from tracegrad.differentiation.loops.row_numbers import at_least
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.python_lists import item, least, length, list_item, most

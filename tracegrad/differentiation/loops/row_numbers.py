@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from codegen.ir import Call, Constant, Value
-from codegen.sizes import Dim, Size, Sizes, SliceLength, mul
+from codegen.size_bounds import at_least
+from codegen.sizes import Dim, Sizes, mul
 from codegen.sizes import add as add_dims
 from tracegrad.ops.elementwise.ufuncs import add, alias, multiply, negative, subtract
 from tracegrad.ops.python_lists import length
@@ -35,22 +36,6 @@ Span: TypeAlias = "tuple[Dim, Dim]"
 def minus(a: Dim, b: Dim) -> Dim:
     """The difference of lengths."""
     return add_dims(a, mul([-1, b]))
-
-
-def at_least(a: Dim, b: Dim, sizes: Sizes) -> bool:
-    """Whether a length is known to be no smaller than another one."""
-    difference = sizes.resolve(minus(a, b))
-    if isinstance(difference, int):
-        return difference >= 0
-    if all(factor > 0 for _, factor in difference.terms):
-        return True
-    for guard, number in sizes.guards:  # so many turns a loop makes at least
-        atom = guard.atom() if isinstance(guard, Size) else None
-        if isinstance(atom, SliceLength) and atom.start is None and atom.stop == number:
-            more = sizes.resolve(minus(difference, atom.of))
-            if isinstance(more, int) and isinstance(number, int) and number + more >= 0:
-                return True
-    return False
 
 
 def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
