@@ -45,6 +45,7 @@ class Trait(Enum):
     COPY = "copy"  # same values in fresh memory
     PLACES = "places"  # puts elements of its operands into a new array, wherever they lie in memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
+    CONVERTS = "converts"  # a number of Python's, which a target of arrays alone gives a dtype
     NUMERIC = "numeric"  # bools among its operands are numbers, 0 and 1, and no masks
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
@@ -684,8 +685,7 @@ class Graph:
 
     def reads_in(self, block: Block) -> Collection[Value]:
         """What the nodes of a block read, and what it returns, each value once."""
-        found = self._reads_in.get(block)
-        if found is None:
+        if (found := self._reads_in.get(block)) is None:
             values = [value for node in block.nodes for value in self.reads(node)]
             found = self._reads_in[block] = tuple(dict.fromkeys([*values, *block.outputs]))
         return found

@@ -10,7 +10,19 @@ import re
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.target import Casts, Target
-from codegen.ir import Again, Call, Constant, Graph, Join, Loop, Trait, Value
+from codegen.ir import (
+    Again,
+    Call,
+    Constant,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    dims_of,
+)
+from codegen.sizes import mul
 from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote, real_of
 
 
@@ -116,7 +128,10 @@ def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:
 
 
 def strong_numbers(graph: Graph) -> frozenset[Value]:
-    """Python numbers that are computed of arrays: JAX takes no dtype from an array again."""
+    """Python numbers that JAX has with a dtype, which it takes from no array again.
+
+    They are computed of arrays, or are conversions.
+    """
     found: set[Value] = set()
     parameters: dict[object, tuple[Value, ...]] = {}
     nodes, before = graph.all_nodes, -1
@@ -124,7 +139,8 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
         before = len(found)
         for node in nodes:
             if isinstance(node, Call) and Trait.EXTENT not in node.op.traits:
-                if any(not v.type.weak or v in found for v in node.operands):
+                converts = Trait.CONVERTS in node.op.traits
+                if converts or any(not v.type.weak or v in found for v in node.operands):
                     found.update(v for v in node.results if v.type.weak and v.type.dtype != "bool")
             elif isinstance(node, Loop | Join):
                 parameters[node.label] = node.parameters
@@ -143,8 +159,10 @@ def is_narrow(graph: Graph, text: str) -> bool:
         return False
     plain: set[Value] = set()
     for node in graph.all_nodes:
-        if isinstance(node, Loop | Join):
-            return False  # which may count beyond 32 bits
+        if isinstance(node, Loop | Join) or _is_long(node, graph):
+            return False  # loops may count beyond 32 bits
+        if isinstance(node, Call) and Trait.CONVERTS in node.op.traits:
+            return False
         for value in node.results:
             of_plain = isinstance(node, Constant) or (
                 isinstance(node, Call)
@@ -159,6 +177,22 @@ def is_narrow(graph: Graph, text: str) -> bool:
     return not any(_WIDE.search(value.type.dtype) for value in graph.inputs)
 
 
+def _is_long(node: Node, graph: Graph) -> bool:
+    """Whether a whole number may be beyond 32 bits, which lengths of arrays are not."""
+    if isinstance(node, Constant):
+        return type(node.value) is int and not -_LONG <= node.value < _LONG
+    if not isinstance(node, Call) or Trait.EXTENT not in node.op.traits:
+        return False
+    size = graph.sizes.resolve(node.attribute("size"))
+    if isinstance(size, int):
+        return size >= _LONG
+    if all(len(atoms) < 2 and abs(factor) < 2 for atoms, factor in size.terms if atoms):
+        return False
+    shown = (*graph.inputs, *(v for other in graph.all_nodes for v in other.results))
+    return all(mul(dims_of(graph.sizes, value.type)) != size for value in shown)
+
+
+_LONG = 2**31
 _WIDE = re.compile(r"(int|float)64|complex128")
 
 

@@ -22,7 +22,7 @@ def _conversion(name: str, to: str, dtype: str, **given: Any) -> OpRecord:
         infer=lambda sizes, x, **_: weak(to),
         spelling={"numpy": spell(f"{to}(x)"), "jax": spell(f"jnp.asarray(x, {to})")},
         batch=lambda call: astype(*call.operands, dtype=dtype),
-        traits=frozenset({Trait.ELEMENTWISE}),
+        traits=frozenset({Trait.ELEMENTWISE, Trait.CONVERTS}),
         **given,
     )
 
