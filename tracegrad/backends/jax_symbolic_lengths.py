@@ -8,14 +8,18 @@ guards allow, and these are asked once more with the symbols.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from codegen.sizes import Quotient, Size, SliceLength
+from codegen.sizes import Quotient, Size, equality_as_python, limits, ordered
 from tracegrad.errors import ArgumentError
 
-FIRST = 7
-"""The length that the first symbol has in samples: larger than what most functions ask for."""
+FIRST = 17
+"""The length that the first symbol has in samples: larger than what most functions ask for.
+
+Loops over it make more turns than those that are unrolled.
+"""
 
 
 def example_lengths(shape: Sequence[Any]) -> tuple[int, ...]:
@@ -50,10 +54,16 @@ def broken(guards: Iterable[tuple[Any, Any]], known: Mapping[str, Any]) -> list[
 
 
 def _holds(a: Any, b: Any, known: Mapping[str, Any]) -> bool:
-    least = _least(a, b)
-    if least is not None:
-        return _is_true(lambda: _value(least[0], known) >= least[1])
-    return _is_true(lambda: _value(a, known) == _value(b, known))
+    def value(dim: Any) -> Any:
+        return _value(dim, known)
+
+    if (order := ordered(a, b)) is not None:
+        large, small = order
+        return _is_true(lambda: value(large) >= value(small))
+    if (limited := limits(a, b)) is not None:
+        of, low, high = limited
+        return _is_true(lambda: value(of) >= low and (high is None or value(of) <= high))
+    return _is_true(lambda: value(a) == value(b))
 
 
 def _is_true(test: Any) -> bool:
@@ -61,29 +71,6 @@ def _is_true(test: Any) -> bool:
         return bool(test())
     except Exception:  # JAX has an error of its own where it cannot tell
         return False
-
-
-def _least(a: Any, b: Any) -> tuple[Any, int] | None:
-    """What a guard of the form ``len(x[k : k + 1]) == 1`` says: a length, and how long it is."""
-    for one, other in ((a, b), (b, a)):
-        taken = _slice_of_one(one)
-        if taken is not None and other == 1:
-            return taken[0], taken[1] + 1
-    return None
-
-
-def _slice_of_one(dim: Any) -> tuple[Any, int] | None:
-    """The length and the place of ``x[k : k + 1]``."""
-    if not isinstance(dim, Size) or len(dim.terms) != 1:
-        return None
-    ((atoms, factor),) = dim.terms
-    if factor != 1 or len(atoms) != 1 or not isinstance(atoms[0], SliceLength):
-        return None
-    atom = atoms[0]
-    start = atom.start or 0
-    if atom.step not in (None, 1) or start < 0 or atom.stop != start + 1:
-        return None
-    return atom.of, start
 
 
 def _value(dim: Any, known: Mapping[str, Any]) -> Any:
@@ -108,17 +95,31 @@ def _atom(atom: Any, known: Mapping[str, Any]) -> Any:
     raise ArgumentError(f"nobody knows what {atom} is for all lengths")
 
 
+@contextmanager
+def refusing(leaves: Sequence[Any], name: str) -> Iterator[None]:
+    """While a program is applied: it is refused where JAX cannot do it with symbols for lengths."""
+    try:
+        yield
+    except Exception as error:
+        if all(isinstance(n, int) for leaf in leaves for n in getattr(leaf, "shape", ())):
+            raise
+        told = str(error).partition("\n")[0]
+        raise ArgumentError(
+            f"{name} has no program for lengths that are symbols: {told}. Give them as numbers"
+        ) from error
+
+
 def refusal(version: Any, leaves: Sequence[Any], name: str) -> ArgumentError:
     """The error for a program that is not for all lengths."""
     known = version.lengths(leaves)
     guard = next(iter(broken(version.guards, known)), None)
     if guard is None:
         return ArgumentError(f"{name} has no program for these arguments")
-    least = _least(*guard)
-    if least is not None:
-        said = f"{_told(least[0], version)} is at least {least[1]}"
-    else:
-        said = " is ".join(_told(side, version) for side in guard)
+    texts = {
+        symbol: f"{version.program.graph.inputs[i].origin.name or 'x'}.shape[{axis}]"
+        for symbol, (i, axis) in version.symbols.items()
+    }
+    said = equality_as_python(*guard, texts)
     lines = [line for symbol, line in version.looked_at.items() if symbol in str(guard)]
     where = f" ({lines[0]})" if lines else ""
     return ArgumentError(
@@ -126,12 +127,3 @@ def refusal(version: Any, leaves: Sequence[Any], name: str) -> ArgumentError:
         "others: give that length as a number, or say so in the constraints of "
         "jax.export.symbolic_shape"
     )
-
-
-def _told(dim: Any, version: Any) -> str:
-    """A length as the user would say it."""
-    text = str(dim)
-    for symbol, (i, axis) in version.symbols.items():
-        inputs = version.program.graph.inputs
-        text = text.replace(symbol, f"{inputs[i].origin.name or 'x'}.shape[{axis}]")
-    return text

@@ -271,7 +271,8 @@ def _inside_jax(
     if version.program.source.retries:
         raise _unbounded(version, name)
     _tell_of_types(calling, version)
-    return _applied(version, arguments, name)
+    with jax_symbolic_lengths.refusing(leaves, name):
+        return _applied(version, arguments, name)
 
 
 def _unbounded(version: Version, name: str) -> ArgumentError:

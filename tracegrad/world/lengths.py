@@ -141,9 +141,8 @@ _MOVING = frozenset(
 class Lengths:
     """The lengths that one run has read."""
 
-    def __init__(self, loops: Any, free: bool) -> None:
+    def __init__(self, loops: Any) -> None:
         self.loops = loops
-        self.free = free  # the target need not know them beforehand
         self.trace = loops.trace
         self.world = loops.world
         self.any = False
@@ -235,7 +234,7 @@ class Lengths:
         self, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
     ) -> tuple[Any, Any] | None:
         """The operands of an operation and its keywords, or its result and None."""
-        if self.free and id(operation) in _READING:
+        if id(operation) in _READING:
             found = self._read(operation, operands)
             if found is not None:
                 return found, None
@@ -279,7 +278,7 @@ class Lengths:
                 number = self._number(operation, operands)
                 if number is not None:
                     return number, None
-            if key in _MEETING and all(map(self._meets, operands)):
+            if key in _MEETING and all(map(self._meets, operands)) and self._fits(key, operands):
                 return [self.tensor(x) for x in operands], keywords
         if key in MAKERS and any(map(self._tells, (*operands, *keywords.values()))):
             array = made(self, operation, operands, keywords)
@@ -336,7 +335,7 @@ class Lengths:
         sizes = self.trace.sizes
         if (name := sizes.name_of_input(value)) is not None:
             return symbol(name)
-        number = self._number_given(value) if self.free else None
+        number = None if self.trace.static_lengths else self._number_given(value)
         if number is None or number < 0:
             return None
         found: Dim = sizes.new(number)
@@ -506,7 +505,7 @@ class Lengths:
         fewest = self._fewest(found, rows.down or rows.strict)
         alike = fewest is not None and sizes.value(fewest) == rows.length
         alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)
-        if self.free and fewest is not None and alike:
+        if fewest is not None and alike:
             self._begins(0, fewest)
             ends = (add(fewest, -1), -1) if rows.down else (0, fewest)
             self.ranges[id(rows.numbers)], self.any = (rows.numbers, *ends), True
@@ -548,6 +547,11 @@ class Lengths:
 
     def _meets(self, x: Any) -> bool:
         return type(x) is Length or self.loops.is_recorded(x)
+
+    def _fits(self, key: int, operands: Sequence[Any]) -> bool:
+        """Whether lengths are numbers of the dtypes that they meet: where not, NumPy raises."""
+        dtypes = {x._traced[1].type.dtype for x in operands if type(x) is not Length}
+        return not (key in _SUMS and self.trace.static_lengths and dtypes & _SHORT)
 
     def returned(self, x: Any) -> Any:
         """What the function returns has ints in place of lengths, and ranges of looked-at ones."""
@@ -625,6 +629,8 @@ _OF_NUMBERS: dict[int, int | None] = {
 }
 """Operations that give floats, and the least length for which they do."""
 _NUMBERS = frozenset({Length, int, float, np.float64})
+_SHORT = frozenset({"int8", "uint8", "int16", "uint16"})
+"""Dtypes that lengths may be too large for."""
 TELLING = frozenset({Length, range, slice})
 """What tells lengths when it has left the function."""
 _HOLDING = frozenset({*TELLING, tuple, list, dict, Rows, type(iter(range(0)))})

@@ -95,7 +95,7 @@ class Loops(Unrolling):
         self.begun = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
-        self.lengths = Lengths(self, target == "numpy")
+        self.lengths = Lengths(self)
         self.counted = CountedRanges(self)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
