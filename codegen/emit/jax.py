@@ -7,7 +7,7 @@ there, and a Python number stays weak through arithmetic), the source casts an o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from codegen.emit.target import Casts, Target
 from codegen.ir import (
@@ -23,7 +23,7 @@ from codegen.ir import (
     dims_of,
 )
 from codegen.sizes import mul
-from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote, real_of
+from codegen.types import LIST, ArrayType, bits, is_inexact, kind, promote, real_of, weak_of
 
 
 def casts(call: Call, printed: Sequence[ArrayType]) -> Casts:
@@ -60,6 +60,7 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
         float32[n] * int32[n]    x * k.astype(jnp.float64)
         int8[n] * 0.5            k * jnp.float64(0.5)
         exp(int8[n])             jnp.exp(k.astype(jnp.float16))
+        int64[n] ** 2.0          k.astype(jnp.float64) ** 2.0
 
     A Python number that JAX has with a dtype (`strong_numbers`) is cast to that of what it meets::
 
@@ -75,7 +76,7 @@ def _promotions(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     wanted = _computed_in(call)
     if wanted is None:
         return {}
-    found, is_weak = _promoted(printed)
+    found, is_weak = _promoted(_computed_with(call, printed))
     if is_inexact(wanted) and not is_inexact(found):
         found = "float64" if bits(found) == 64 else "float32"
     if found == wanted and (not is_weak or result.weak or result.dtype == "bool"):
@@ -105,12 +106,21 @@ def _computed_in(call: Call) -> str | None:
         return real_of(result)
     if Trait.ELEMENTWISE not in call.op.traits:
         # Sums widen by themselves, running sums do not; an operand of indexing only says where.
+        if result == promote([ArrayType(value.type.dtype) for value in call.operands])[0]:
+            return result  # numbers that become arrays, in a stack of them
         running = kind(result) == kind(common) == "int" and shape == call.operands[0].type.shape
         return result if running and len(call.operands) == 1 else None
     if result == "bool":
         return common  # comparisons
     reached = promote([ArrayType(result), ArrayType(common)])[0] == result
     return result if reached else None  # a count of bits is no integer of its operand's
+
+
+def _computed_with(call: Call, printed: Sequence[ArrayType]) -> Sequence[ArrayType]:
+    """The types of operands, and of the floats that an op has itself: ``x ** exponent``."""
+    if not is_inexact(call.results[0].type.dtype):
+        return printed
+    return [*printed, *(weak_of(x) for _, x in call.attributes if isinstance(x, float))]
 
 
 def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:
@@ -130,7 +140,11 @@ def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:
 def strong_numbers(graph: Graph) -> frozenset[Value]:
     """Python numbers that JAX has with a dtype, which it takes from no array again.
 
-    They are computed of arrays, or are conversions.
+    They are computed of arrays, or are conversions. Not those that are weak in JAX too: what
+    becomes a float only beside a number of Python's::
+
+        int(s) * int(t)          s.astype(int) * t.astype(int)
+        int(s) * 0.5             s.astype(int) * 0.5, which is weak
     """
     found: set[Value] = set()
     parameters: dict[object, tuple[Value, ...]] = {}
@@ -139,8 +153,7 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
         before = len(found)
         for node in nodes:
             if isinstance(node, Call) and Trait.EXTENT not in node.op.traits:
-                converts = Trait.CONVERTS in node.op.traits
-                if converts or any(not v.type.weak or v in found for v in node.operands):
+                if Trait.CONVERTS in node.op.traits or _has_dtype(node, found):
                     found.update(v for v in node.results if v.type.weak and v.type.dtype != "bool")
             elif isinstance(node, Loop | Join):
                 parameters[node.label] = node.parameters
@@ -148,6 +161,14 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
                 pairs = zip(parameters[node.label], node.arguments, strict=True)
                 found.update(p for p, a in pairs if p.type.weak and a in found)
     return frozenset(found)
+
+
+def _has_dtype(call: Call, strong: Container[Value]) -> bool:
+    """Whether what a call gives has a dtype in JAX, where these numbers have one."""
+    types = [ArrayType(v.type.dtype) if v in strong else v.type for v in call.operands]
+    if Trait.ELEMENTWISE in call.op.traits and LIST not in types:
+        return bool(types) and not _promoted(_computed_with(call, types))[1]
+    return not all(type.weak for type in types)
 
 
 def is_narrow(graph: Graph, text: str) -> bool:

@@ -166,7 +166,7 @@ class DeviceArray:
     __hash__ = object.__hash__
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.value = _of_its_dtype(value) if getattr(value, "weak_type", False) else value
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -247,6 +247,12 @@ class DeviceArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.value = _in_jax(lambda: self.value.at[_values(key)].set(_values(value)), (self,)).value
+
+
+def _of_its_dtype(array: Any) -> Any:
+    """An array that JAX made of Python's numbers, which would take the dtype of what it meets."""
+    with _library().wide_types(True):
+        return _jax().numpy.asarray(array, array.dtype)
 
 
 def install(
@@ -496,7 +502,8 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
         return _of_numpy(op, arrays, attributes)
     if isinstance(result, tuple | list) or dtype is None or _dtype(result) == dtype:
         return result
-    if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
+    joins = op.operands[:1] and op.operands[0].startswith("*")
+    if joins or (is_inexact(dtype) and Trait.ELEMENTWISE in op.traits):
         values = [_widened(value, dtype) for value in values]
         result = function(*values, **attributes)
     return _jax().numpy.asarray(result, dtype=dtype)

@@ -323,6 +323,14 @@ def _array_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"np.array({_listed(values)}{'' if natural else ', dtype=dtype'})")
 
 
+def _array_in_jax(attributes: Mapping[str, Any]) -> Spelling:
+    """With its dtype where it is one number, which JAX takes for one of Python's."""
+    spelling = _array_text(attributes)
+    if isinstance(attributes["values"], tuple):
+        return spelling
+    return spell(f"jnp.array({attributes['values']!r}, dtype=dtype)")
+
+
 def _listed(values: Any) -> str:
     return f"[{', '.join(map(_listed, values))}]" if isinstance(values, tuple) else repr(values)
 
@@ -330,6 +338,7 @@ def _listed(values: Any) -> str:
 array_of = define(
     "array",
     _array_text,
+    jax=_array_in_jax,
     operands="",
     infer=lambda sizes, values, dtype: ArrayType(dtype, np.shape(values)),
     attributes={"values": ..., "dtype": ...},
