@@ -12,7 +12,7 @@ from samples.sampling import samples
 from test_ops import as_function, every_op, on_numpy, separated, takes
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.errors import ArgumentError, DTypeError, RecompileWarning
 from tracegrad.ops.record import NOT_OF_BFLOAT16
 
 BF = jnp.bfloat16
@@ -194,3 +194,23 @@ def test_a_gradient_that_is_stopped():
     found = jax.grad(tg.compile(f, backend="jax"))(x)
     assert found.dtype == jnp.bfloat16
     assert found.tolist() == [0.25, 2.25]
+
+
+OUTSIDE = jnp.array([0.5, 2.0, 1.5], BF)
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.grad, tg.value_and_grad])
+@pytest.mark.parametrize(
+    "x", [jnp.ones(3), np.ones(3, np.float32), np.float32(2.0), 2.0, OUTSIDE], ids=repr
+)
+@pytest.mark.parametrize("f", [lambda x: np.sum(OUTSIDE * x), lambda x: np.sum(x * OUTSIDE)])
+def test_arrays_from_outside_once_no_more_versions_are_made(transform, x, f, monkeypatch):
+    monkeypatch.setattr(tg.config, "versions", 1)
+    g = transform(lambda x, name: f(x) * len(name), backend="jax")
+    one = g(x, "a")
+    with pytest.warns(RecompileWarning, match="1 versions were compiled"):
+        found = [g(x, "a" * n) for n in range(2, 6)]
+    for n, result in enumerate(found, 2):
+        for a, b in zip(jax.tree.leaves(result), jax.tree.leaves(one), strict=True):
+            assert (type(a), a.dtype) == (type(b), b.dtype)
+            np.testing.assert_allclose(np.asarray(a, "f4"), np.asarray(b, "f4") * n, rtol=1e-2)

@@ -233,7 +233,7 @@ def compile_backward(
     target: str = "numpy",
 ) -> Backward:
     """The tape as a graph, differentiated, cut down to its backward part and compiled."""
-    trace = Trace(None)
+    trace = Trace(None, target == "jax")
     values: dict[Any, Value] = {}
     inputs: dict[Any, Value] = {}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.types import BFLOAT16
 from tracegrad.errors import ConversionError
 from tracegrad.ops.shape.indexing import index_add, index_set
 from tracegrad.tensors.constructors import as_tensor
@@ -81,10 +82,13 @@ class UpdatesAt:
 
 
 def beside(operands: Iterable[Any], array: Any) -> Any:
-    """The Tensor for an array of JAX's where the first Tensor among the operands lies."""
+    """The Tensor for an array of JAX's where the first Tensor among the operands lies.
+
+    One of bfloat16, which no Tensor holds in NumPy, stays in JAX: the others come there.
+    """
     first = next((x for x in operands if type(x) is Tensor), None)
-    on_cpu = first is not None and isinstance(first._array, np.ndarray | np.generic)
-    return as_tensor(np.asarray(array) if on_cpu else array)
+    in_numpy = first is not None and isinstance(first._array, np.ndarray | np.generic)
+    return as_tensor(np.asarray(array) if in_numpy and array.dtype != BFLOAT16 else array)
 
 
 def _require_inside(hints: dict[str, Any]) -> None:
