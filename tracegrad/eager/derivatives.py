@@ -41,7 +41,7 @@ from tracegrad.tracing.outputs import (
 )
 from tracegrad.user_code.caught_refusals import raise_caught
 from tracegrad.user_code.lost_gradients import Watch
-from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer, is_numeric
 from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
@@ -57,10 +57,12 @@ def handed_out(result: Any, given: Sequence[Any], records: bool = False) -> Any:
     """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
     and an argument, share memory.
 
-    Where the call `records`, Tensors with a history stay.
+    Where no argument is an array of JAX, none is handed out, as by a program. Where the call
+    `records`, Tensors with a history stay.
     """
     arrays = [array for array in map(plain_leaf, given) if isinstance(array, np.ndarray)]
     taken = set(map(id, map(memory_of, arrays)))
+    of_jax = any([isinstance(leaf, Tensor) or is_jax_array(leaf) for leaf in given])
     recorded = list(filter(_has_history, flatten(result)[0])) if records else []
     nodes = [node for node in engine.left_behind(recorded) if node.more is not FREED]
     keep_numbers(nodes, arrays)
@@ -75,7 +77,7 @@ def handed_out(result: Any, given: Sequence[Any], records: bool = False) -> Any:
                     "the function returns an iterator, whose values are not computed when the "
                     "call ends: return list(...) of it"
                 )
-            return array
+            return array if of_jax else in_numpy(array)
         if id(memory_of(array)) in taken:
             array = array.copy(order="K")
         taken.add(id(memory_of(array)))
@@ -92,14 +94,21 @@ def _iterates(x: Any) -> bool:
 
 
 def arrays_for_arrays(result: Any) -> Any:
-    """What a plain function made of arrays alone: arrays for Tensors without history."""
+    """What a plain function made of NumPy's arrays alone: such for Tensors without history."""
 
     def has_none(leaf: Any) -> bool:
-        return isinstance(leaf, Tensor) and leaf._node is None
+        return leaf._node is None if isinstance(leaf, Tensor) else is_jax_array(leaf)
 
     if not any(map(has_none, flatten(result)[0])):
         return result  # the very containers, which may be the caller's
-    return map_tree(lambda leaf: bare(leaf) if has_none(leaf) else leaf, result)
+    return map_tree(lambda leaf: in_numpy(bare(leaf)) if has_none(leaf) else leaf, result)
+
+
+def in_numpy(leaf: Any) -> Any:
+    """An array of JAX as one of NumPy's, or a number of its; anything else as it is."""
+    if not is_jax_array(leaf) or is_jax_tracer(leaf) or not is_numeric(leaf.dtype):
+        return leaf
+    return np.array(leaf)[()]
 
 
 def as_arrays(result: Any) -> Any:
