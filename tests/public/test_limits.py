@@ -392,6 +392,30 @@ def rules_with_large_results():
     assert len(calls) == 3
 
 
+@otherwise("computes a Python number (`float(x[0])`, `2.0 * lr`) and returns it")
+def python_numbers_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+
+    def f(x, lr):
+        return x * lr, float(x[0]), 2.0 * lr
+
+    for number in tg.compile(f, backend="jax")(jnp.ones(2), 0.5)[1:]:
+        assert isinstance(number, jnp.ndarray)
+        assert number == 1.0
+    with mock.patch.object(config, "compile", False):
+        assert list(map(type, tg.compile(f, backend="jax")(jnp.ones(2), 0.5)[1:])) == [float, float]
+
+
+@otherwise("reads arrays of JAX from outside and is called with NumPy's")
+def jaxs_own_dtypes():
+    jnp = pytest.importorskip("jax.numpy")
+    w, x = jnp.ones(3, jnp.float32), np.ones(3)
+    f = tg.compile(lambda x: np.sum(w * x), backend="jax")
+    assert type(f(x)) is np.float64
+    with mock.patch.object(config, "compile", False):
+        assert type(f(x)) is np.float32
+
+
 @otherwise("writes to an argument that is an array of JAX")
 def writes_to_arrays_of_jax():
     import jax.numpy as jnp
