@@ -153,8 +153,9 @@ def strong_numbers(graph: Graph) -> frozenset[Value]:
         before = len(found)
         for node in nodes:
             if isinstance(node, Call) and Trait.EXTENT not in node.op.traits:
-                if Trait.CONVERTS in node.op.traits or _has_dtype(node, found):
-                    found.update(v for v in node.results if v.type.weak and v.type.dtype != "bool")
+                numbers = [v for v in node.results if v.type.weak and v.type.dtype != "bool"]
+                if numbers and (Trait.CONVERTS in node.op.traits or _has_dtype(node, found)):
+                    found.update(numbers)
             elif isinstance(node, Loop | Join):
                 parameters[node.label] = node.parameters
             if isinstance(node, Loop | Again) and node.label in parameters:
