@@ -21,7 +21,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from codegen.errors import CodegenError
 from codegen.sizes import CountedLength, Dim, Sizes
 from codegen.spelling import Spelling, SpellingOf
-from codegen.types import LIST, ArrayType
+from codegen.types import LIST, ArrayType, bounded, either_of
 
 Number: TypeAlias = "bool | int | float | complex"
 Attributes: TypeAlias = "tuple[tuple[str, Any], ...]"
@@ -777,9 +777,13 @@ class Builder:
             missing = [n for n, d in op.attributes.items() if d is ... and n not in attributes]
             if missing:
                 raise CodegenError(f"{op.name} needs the attribute {missing[0]!r}")
-        types = op.infer(self.sizes, *(value.type for value in operands), **attributes)
+        given = [value.type for value in operands]
+        types = op.infer(self.sizes, *given, **attributes)
         several = types if isinstance(types, tuple) else (types,)
-        results = tuple([Value(_bounded(self.sizes, type), origin) for type in several])
+        if any(type.either for type in given):
+            spelling = op.spelled(next(iter(op.spelling)), attributes)
+            several = either_of(several, given) if spelling.is_operator else several
+        results = tuple([Value(bounded(self.sizes, type), origin) for type in several])
         ordered = tuple((name, attributes.get(name, d)) for name, d in op.attributes.items())
         self.append(Call(op, operands, ordered, results))
         return results
@@ -787,12 +791,6 @@ class Builder:
     def constant_of(self, value: Value) -> Constant | None:
         node = self.producer.get(value)
         return node if isinstance(node, Constant) else None
-
-
-def _bounded(sizes: Sizes, type: ArrayType) -> ArrayType:
-    """The type without lengths that are very long to write."""
-    shape = tuple([sizes.bounded(dim) for dim in type.shape])
-    return type if shape == type.shape else type.with_shape(shape)
 
 
 def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:

@@ -92,7 +92,7 @@ def _join_key(graph: Graph, join: Join, place: dict[Value, int]) -> tuple[Hashab
 
 def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
     """A type with its lengths resolved, as part of a key."""
-    return (type.dtype, type.weak, dims_of(sizes, type))
+    return (type.dtype, type.weak, type.either, dims_of(sizes, type))
 
 
 def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:

@@ -163,6 +163,19 @@ class Spelling:
         between = [name.id for name in (tree.left, tree.right) if isinstance(name, ast.Name)]
         return self.infix if between == list(operands) else None
 
+    @cached_property
+    def is_operator(self) -> bool:
+        """Whether it is one of Python's operators that compute, on what the op is given.
+
+        ``abs(x)`` is one as well: it gives a number of Python's for such a one.
+        """
+        match self.expression:
+            case ast.BinOp(ast.Name(), _, ast.Name()) | ast.UnaryOp(_, ast.Name()):
+                return True
+            case ast.Call(ast.Name("abs"), [ast.Name()]):
+                return True
+        return False
+
     def comparison(self, operands: Sequence[str]) -> str | None:
         """``<`` and its like, where the op is spelled ``x < y`` of these operands."""
         tree = self.expression

@@ -141,7 +141,7 @@ class _Writer:
         match node:
             case Constant(value, result, slot):
                 options = [number_text(value)]
-                options += [] if result.type.weak else [repr(result.type.dtype)]
+                options += [] if result.type.weak else [repr(_dtype_text(result.type))]
                 options += [] if slot is None else [f"slot={slot}"]
                 line = f"{self.define(result, 'c')} = constant({', '.join(options)})"
                 return line, Origin(), []
@@ -196,6 +196,11 @@ class _Writer:
         return " ".join(word for word in ("join", ", ".join(shown), "as", label) if word)
 
 
+def _dtype_text(type: ArrayType) -> str:
+    """The dtype of a number; a mark behind it says that it may be one of Python's."""
+    return f"{type.dtype}?" if type.either else type.dtype
+
+
 def _type_text(sizes: Sizes, type: ArrayType) -> str:
     return str(type.with_shape([sizes.resolve(dim) for dim in type.shape]))
 
@@ -247,8 +252,8 @@ _LOOP = re.compile(
     r"(?:where (\w+) = (-?\d+) \* index \+ (.+) )?)?as (\w+)$"
 )
 _JOIN = re.compile(r"join (.*?)as (\w+)$")
-_MADE = re.compile(r"%([\w~.]+): (\w+)(\[[^\]]*\])?(?:, | $)")
-_PARAMETER = re.compile(r"%([\w~.]+)(?:: (\w+)(\[[^\]]*\])?)? = %([\w~.]+)(?:, | $)")
+_MADE = re.compile(r"%([\w~.]+): (\w+\??)(\[[^\]]*\])?(?:, | $)")
+_PARAMETER = re.compile(r"%([\w~.]+)(?:: (\w+\??)(\[[^\]]*\])?)? = %([\w~.]+)(?:, | $)")
 _AGAIN = re.compile(r"again (\w+)((?: %[\w~.]+,?)*)$")
 _WHERE = re.compile(r"where (.+) == (.+)$")
 _RETURN = re.compile(r"return((?: %[\w~.]+,?)*)$")
@@ -508,7 +513,9 @@ def _split(line: str) -> tuple[str, Origin]:
     return body, Origin(None, False, file, line_number, text, None, origin[1] or "")
 
 
-def _type(dtype: str, shape: str | None) -> ArrayType:
+def _type(dtype: str, shape: str | None = "[]") -> ArrayType:
+    if dtype.endswith("?"):
+        return replace(_type(dtype[:-1], shape), either=True)
     if dtype not in (DTYPES if shape else KINDS):
         raise ParseError(f"no type {dtype}{shape or ''}")
     if not shape:
@@ -544,7 +551,7 @@ def _node(
     if name == "constant":
         number, *dtype = map(_evaluate, given)
         of_python = replace(weak(number.__class__.__name__), weak=True)
-        type = ArrayType(*dtype) if dtype else of_python
+        type = _type(*dtype) if dtype else of_python
         builder.constant(number, type, attributes.get("slot"), origin)
         return builder.nodes.pop()
     if name not in ops:

@@ -8,7 +8,7 @@ for promotion: Python numbers are *weak*, they take the dtype of what they meet)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from codegen.errors import CodegenError
@@ -38,23 +38,35 @@ class ShapeError(CodegenError):
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """dtype and shape of a value; `weak` marks a Python number, which has no dtype of its own."""
+    """dtype and shape of a value; `weak` marks a Python number, which has no dtype of its own.
+
+    A number that is `either` is computed as one of the dtype, and may be one of Python's when the
+    program runs: turns of a loop put now the one into a variable, now the other. An array of such
+    is a list when the program runs.
+    """
 
     dtype: str
     shape: tuple[Dim, ...] = ()
     weak: bool = False
+    either: bool = field(default=False, compare=False)
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def may_be_python(self) -> bool:
+        """Whether a value may be a number of Python's when the program runs."""
+        return self.weak or (self.either and not self.shape)
+
     def __str__(self) -> str:
         if self.weak:
             return kind(self.dtype)
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.dtype}{'?' if self.either else ''}[{', '.join(map(str, self.shape))}]"
 
     def with_shape(self, shape: Sequence[Dim]) -> ArrayType:
-        return ArrayType(self.dtype, tuple(shape), self.weak)
+        either = self.either and len(shape) == self.ndim
+        return ArrayType(self.dtype, tuple(shape), self.weak, either)
 
     def with_dtype(self, dtype: str) -> ArrayType:
         return ArrayType(dtype, self.shape)
@@ -70,6 +82,18 @@ def kind(dtype: str) -> str:
     if dtype in ("bool", BFLOAT16):
         return "bool" if dtype == "bool" else "float"
     return dtype.rstrip("0123456789").removeprefix("u")
+
+
+def bounded(sizes: Sizes, type: ArrayType) -> ArrayType:
+    """The type without lengths that are very long to write."""
+    shape = tuple([sizes.bounded(dim) for dim in type.shape])
+    return type if shape == type.shape else type.with_shape(shape)
+
+
+def either_of(types: Sequence[ArrayType], operands: Sequence[ArrayType]) -> tuple[ArrayType, ...]:
+    """What one of Python's operators gives: a number of Python's of operands that are all such."""
+    either = all(operand.may_be_python for operand in operands)
+    return tuple([replace(type, either=either) for type in types])
 
 
 def real_of(dtype: str) -> str:

@@ -208,7 +208,7 @@ class FunctionEmitter(Emitter):
         texts = []
         for output in block.outputs:
             fragment = self._take(output).fragment
-            if output in self.python_numbers and not output.type.weak:
+            if output in self.python_numbers and not output.type.may_be_python:
                 fragment = self._typed(output.type, fragment)
             texts.append(fragment.text)
         template = block.returns
@@ -345,7 +345,7 @@ class FunctionEmitter(Emitter):
             self._own(parameter, self.places[parameter])
             if parameter in self.anchors:
                 self.names.reserved.add(self.places[parameter])
-            if parameter.type.weak:
+            if parameter.type.may_be_python:
                 self.python_numbers.add(parameter)
         self._enter(join.after)
         self._forget_unread()
@@ -489,7 +489,7 @@ class FunctionEmitter(Emitter):
             self._own(parameter, name)
             if parameter in self.anchors:
                 self.names.reserved.add(name)
-            if parameter.type.weak:
+            if parameter.type.may_be_python:
                 self.python_numbers.add(parameter)
 
     def _stem(self, parameter: Value, argument: Value) -> str:
@@ -521,6 +521,8 @@ class FunctionEmitter(Emitter):
         """Whether a number is given to a parameter of another type, or without a dtype."""
         if parameter.type.weak:
             return argument.type.dtype != parameter.type.dtype
+        if parameter.type.either:
+            return kind(argument.type.dtype) != kind(parameter.type.dtype)
         if parameter.type.dtype == "bool" and self._only_decides(parameter):
             return False
         return argument in self.python_numbers

@@ -38,7 +38,7 @@ class Lengths:
         wanted = tuple(self.sizes.resolve(d) if isinstance(d, Size) else d for d in dims)
         if any(isinstance(d, Size) for d in wanted):
             for value, name in self.arrays():
-                if dims_of(self.sizes, value.type) == wanted:
+                if dims_of(self.sizes, value.type) == wanted and not value.type.either:
                     return Fragment(f"{name}.shape"), frozenset({name})
         reads: frozenset[str] = frozenset()
         texts = []
@@ -58,6 +58,8 @@ class Lengths:
             shape = dims_of(self.sizes, value.type)
             if value in self.whole and self.whole[value] == dim.symbol():
                 return Fragment(name), frozenset({name})
+            if value.type.either and shape == (dim,):
+                return Fragment(f"len({name})"), frozenset({name})
             if dim in shape and (len(shape) > 1 or self._elements(shape) != dim):
                 return Fragment(f"{name}.shape[{shape.index(dim)}]"), frozenset({name})
             if self._elements(shape) == dim:
@@ -95,7 +97,8 @@ class Lengths:
                 return Fragment(name), frozenset({name})
             for axis, dim in enumerate(dims_of(self.sizes, value.type)):
                 if dim == whole:
-                    return Fragment(f"{name}.shape[{axis}]"), frozenset({name})
+                    text = f"len({name})" if value.type.either else f"{name}.shape[{axis}]"
+                    return Fragment(text), frozenset({name})
         match atom:
             case str():
                 raise sz.SizeError(f"nothing in the program has the length {atom}")

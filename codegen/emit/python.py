@@ -496,14 +496,14 @@ class Emitter:
             self.python_numbers.add(call.results[0])
             return Shown(*self._attribute(call.attribute("size")), False)
         holes, reads = self._holes(call, spelling)
-        if call.results[0].type.weak or self._compares_numbers(call, spelling):
+        if call.results[0].type.may_be_python or self._compares_numbers(call, spelling):
             self.python_numbers.add(call.results[0])
         return Shown(spelling.render(holes), reads, False)
 
     def _compares_numbers(self, call: Call, spelling: Spelling) -> bool:
         """Whether Python compares numbers of its own."""
         compares = isinstance(spelling.expression, ast.Compare)
-        return compares and all(v.type.weak for v in call.operands)
+        return compares and all(v.type.may_be_python for v in call.operands)
 
     def _holes(
         self, call: Call, spelling: Spelling

@@ -136,7 +136,9 @@ def need_dtype(
         if call.says_dtype:
             return set()
     elif len(bare) == len(call.operands):
-        if call.results[0].type.weak:
+        result = call.results[0].type
+        compared = result.dtype == "bool" and all(call.operands[i].type.either for i in strong)
+        if result.may_be_python or compared:
             return set()
         dtype = promote([v.type for v in call.operands])[0]
         enough = [i for i in strong if call.operands[i].type.dtype == dtype] or strong

@@ -90,7 +90,7 @@ def _owned(graph: Graph, block: Block, ops: _Ops, shared: _Shared) -> Block:
         owner, made = graph.owner[output], graph.producer.get(output)
         row = _row(graph, made)
         is_free = owner not in taken and (row not in rows if row else owner not in dict(rows))
-        if output.type.weak or _is_number(made):
+        if output.type.may_be_python or _is_number(made):
             pass
         elif output in shared.lacked:
             may_be = _handed_to(graph, output)
