@@ -564,8 +564,10 @@ def floats_that_few_turns_make_numpys() -> None:
 
     compiled, positive = tg.compile(f), np.arange(20.0) - 15.0
     assert compiled(positive) == f(positive) == 10.0
-    assert type(f(-(positive**2))) is float
-    assert type(compiled(-(positive**2))) is np.float64
+    assert type(f(-(positive**2))) is type(compiled(-(positive**2))) is float
+    by_grad = tg.value_and_grad(f)
+    assert by_grad(positive)[0] == 10.0
+    assert type(by_grad(-(positive**2))[0]) is np.float64
 
     def clamped(h, x, limit):
         for v in x:
@@ -576,8 +578,15 @@ def floats_that_few_turns_make_numpys() -> None:
 
     compiled, x = tg.compile(clamped), np.ones(20)
     assert compiled(0.0, x, 1.5) == clamped(0.0, x, 1.5) == 1.5
-    assert type(clamped(0.0, x, 1.5)) is float
-    assert type(compiled(0.0, x, 1.5)) is np.float64
+    assert type(clamped(0.0, x, 1.5)) is type(compiled(0.0, x, 1.5)) is float
+    assert type(tg.value_and_grad(clamped)(0.0, x, 1.5)[0]) is np.float64
+
+    def divided(h, x, limit):
+        return 1.0 / (clamped(h, x, limit) - limit)
+
+    for make in (tg.compile, tg.grad):
+        with pytest.raises(ZeroDivisionError):
+            make(divided)(0.0, x, 1.5)
     jax = pytest.importorskip("jax")
     found = jax.jit(lambda x: tg.compile(f)(x))(positive.astype(np.float32))
     assert (found.dtype, found) == (np.float32, 10.0)

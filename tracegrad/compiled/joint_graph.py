@@ -207,7 +207,7 @@ def _without_axes(end: End, first: int, block: Block, transform: Transform) -> d
         if place >= first and held in (np.ndarray, np.generic, bool)
     }
     outputs = enumerate(block.outputs)
-    kinds |= {at: Number for at, x in outputs if x.type.weak}
+    kinds |= {at: Number for at, x in outputs if x.type.may_be_python}
     if transform.is_matrix:
         blocks = range(len(end.outputs) - first, len(block.outputs))
         kinds |= {at: np.ndarray for at in blocks if not block.outputs[at].type.shape}
@@ -245,7 +245,7 @@ def _as_returned(graph: Graph, kinds: Sequence[Mapping[int, type]]) -> Graph:
         builder, outputs = Builder(graph.sizes), [*block.outputs]
         for place, held in next(rest).items():
             output = outputs[place]
-            if held in (np.ndarray, np.generic) and not output.type.weak:
+            if held in (np.ndarray, np.generic) and not output.type.may_be_python:
                 op = returned_array if held is np.ndarray else returned_scalar
                 (outputs[place],) = builder.call(op, (output,), output.origin.named(None))
         return block.with_nodes((*block.nodes, *builder.nodes), tuple(outputs))

@@ -213,6 +213,7 @@ def run_traced(
     taped: bool = True,
     joins: bool = False,
     explores: bool = False,
+    keeps_types: bool = False,
     as_caller: bool = False,
     purpose: Purpose = Purpose.ANSWER,
     check: Callable[[Any], None] = lambda returned: None,
@@ -229,8 +230,9 @@ def run_traced(
     other. With `samples` the arguments' values stand for others, so that nothing may depend on
     them; `choices` may take the outcome of each look. `taught` is what other runs have taught, and
     gets what this one does. With `joins` arms of looks may meet. A run that `explores` takes arms
-    that the paths before it did not take. Operations are recorded, with `as_caller` where the
-    caller's are. At a `place` later calls have others in its stead.
+    that the paths before it did not take. With `keeps_types` a number of Python's in a variable in
+    which turns hold NumPy's, too, is one when the program runs. Operations are recorded, with
+    `as_caller` where the caller's are. At a `place` later calls have others in its stead.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -262,6 +264,7 @@ def run_traced(
         world.loops.differentiated = bool(wanted) or (given is not None and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
+    trace.keeps_types = keeps_types and not (tapes or samples or given is not None)
     world.purpose = purpose
     trace.choices = choices and choices.begin(world, trace)
     world.tapes = tapes

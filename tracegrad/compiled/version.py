@@ -440,7 +440,7 @@ def traced_run(
     call: Callable[[Sequence[Any]], Any],
     transform: Transform,
     arguments: Arguments,
-    target: str,
+    mode: Mode,
     known: Version | None = None,
     runs: Runs | None = None,
     histories: Sequence[Any] | None = None,
@@ -468,8 +468,9 @@ def traced_run(
     name = getattr(function, "__name__", "the function")
     run = partial(
         run_traced,
-        *(function, call, arguments, parameters, target, runs, histories),
+        *(function, call, arguments, parameters, mode.target, runs, histories),
         *(counters, renewed, one_by_one, samples, choices, taught),
+        keeps_types=transform.kind == "compile" and mode.text == "numpy",
         joins=transform.kind != "vmap" and not samples,  # whose examples take different ways
         explores=explores,
         purpose=purpose,
@@ -498,7 +499,7 @@ def traced_run(
                 elif made.lacks_tape:
                     taped = True
                 elif not made.needs_numbers:
-                    known_of(made.trace.code, target, made.trace.kinds).tries_again()
+                    known_of(made.trace.code, mode.target, made.trace.kinds).tries_again()
                     return replace(made, supersedes=told is not None and not told.loop)
 
 
@@ -557,7 +558,7 @@ def end_of(
             if isinstance(place, int) and type(leaf) is Tensor and run.has_let_go(leaf)
         ]
     )
-    axeless = zero_dimensional(leaves)
+    axeless = tuple([x for x in zero_dimensional(leaves) if not outputs[x[0]].type.either])
     result = as_had(result, arguments, transform, run, leaves)
     return End(outputs, result, stores, stored, effects, origin, axeless, let_go)
 
@@ -585,7 +586,8 @@ def make_version(
     else:
         end = end_of(transform, arguments, run)
         tree, continues = tree_of(run, end, target)
-    if joints := shown_numbers(tree, run.world.joins, target, not wanted, run.trace.samples):
+    numbers = run.world.joins, target, not wanted, run.trace.samples, run.trace.keeps_types
+    if joints := shown_numbers(tree, *numbers):
         raise Unjoined(joints, "numbers of Python become NumPy's, and it shows")
     replaces = known if continues else None
     if replaces is not None:

@@ -112,6 +112,18 @@ handed = replace(
 )
 
 
+either = OpRecord(
+    name="either",
+    operands=("x",),
+    infer=lambda sizes, x, *, dtype: ArrayType(dtype, either=True),
+    spelling={target: spell("x") for target in ("numpy", "jax")},
+    vjp=lambda ct, y, x, dtype: (ct,),
+    attributes={"dtype": ...},
+    traits=frozenset({Trait.ELEMENTWISE}),
+    doc="A number of NumPy's or of Python's, in a variable that may hold either.",
+)
+
+
 def as_recorded(graph: Graph) -> Graph:
     """The graph whose values are those of a tape: what a turn was handed is what it was.
 
@@ -134,7 +146,7 @@ def as_recorded(graph: Graph) -> Graph:
 
 
 def _item_of_type(sizes: Sizes, rows: ArrayType, k: ArrayType) -> ArrayType:
-    return ArrayType(rows.dtype, rows.shape[1:])
+    return ArrayType(rows.dtype, rows.shape[1:], either=rows.either)
 
 
 def _item_vjp(ct: Any, y: Any, rows: Any, k: Any) -> tuple[Any, ...]:
@@ -265,6 +277,33 @@ listed_rows = OpRecord(
     attributes={"dtype": ..., "shape": ...},
     vjp=lambda ct, y, saved, dtype, shape: (ct,),
     doc="The arrays of a list as the rows of one; how many there are, the data tell.",
+)
+room_for_numbers = OpRecord(
+    name="room_for_numbers",
+    operands=(),
+    infer=lambda sizes, *, dtype, count: ArrayType(dtype, (count,), either=True),
+    spelling={"numpy": spell("[None] * count")},
+    attributes={"dtype": ..., "count": ...},
+    differentiable=False,
+    doc="A list of so many numbers of NumPy's or of Python's, which turns set.",
+)
+listed_numbers = OpRecord(
+    name="listed_numbers",
+    operands=("saved",),
+    infer=lambda sizes, saved, *, dtype, count: ArrayType(dtype, (count,), either=True),
+    spelling={"numpy": spell("saved")},
+    attributes={"dtype": ..., "count": ...},
+    traits=frozenset({Trait.VIEW}),
+    differentiable=False,
+    doc="A list of numbers of NumPy's or of Python's; how many there are, the data tell.",
+)
+array_of_numbers = OpRecord(
+    name="array_of_numbers",
+    operands=("numbers",),
+    infer=lambda sizes, numbers: ArrayType(numbers.dtype, numbers.shape),
+    spelling={"numpy": spell("np.array(numbers)")},
+    differentiable=False,
+    doc="An array of numbers that are in a list, of NumPy's or of Python's.",
 )
 FILLING = frozenset({collected, append_row})
 """What puts an array into a list of the user's."""

@@ -427,6 +427,8 @@ def row_of_list(r: Rewriter, call: Call) -> Value | None:
     """An item of a list is to a program a row of the array that turns fill, or an array."""
     rows, k = call.operands
     number, made = r.number(k), r.node(rows)
+    if rows.type.either:
+        return None  # it is a list
     if made is not None and made.op is python_lists.array_list:
         known = type(number) is int and -len(made.operands) <= number < len(made.operands)
         return made.operands[number] if known else None  # type: ignore[index]

@@ -23,7 +23,7 @@ from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.provided import Provided
-from tracegrad.runtime.values_in_traces import read_whole
+from tracegrad.runtime.values_in_traces import in_trace, read_whole
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tensors import fast_operators
@@ -40,6 +40,7 @@ from tracegrad.values.dispatch import (
     is_number,
     is_scalar,
     is_weak,
+    may_be_python,
     ndim_of,
 )
 
@@ -94,7 +95,14 @@ UNARY: dict[str, Callable[..., Any]] = {
     "abs": ew.absolute,
     "invert": ew.bitwise_invert,
 }
-GENERAL: dict[str, Callable[..., Any]] = {"abs": ew.magnitude}
+
+
+def magnitude(x: Any) -> Any:
+    """``abs(x)``: unlike ``np.abs(x)``, a Python number's is a Python number."""
+    return ew.python_absolute(x) if may_be_python(x) else ew.absolute(x)
+
+
+GENERAL: dict[str, Callable[..., Any]] = {"abs": magnitude}
 """Operators that choose an op where operands may be Python numbers, as in graphs."""
 
 
@@ -112,6 +120,9 @@ def _rounded(self: Any, ndigits: Any = None) -> Any:
     """``round(x)``: of a number, without digits, an int of Python's; of Python's own such a one."""
     if ndigits is not None and type(self._array) is int and is_array_to_function(self):
         return round(int(self), ndigits)
+    traced = in_trace(self)
+    if traced is not None:
+        traced[0].shows_type(traced[1])
     if ndigits is not None and is_number(self._array):
         return as_python_number(ew.round(self, ndigits))
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)

@@ -80,6 +80,7 @@ from tracegrad.values.dispatch import (
     Nothing,
     apply_in,
     array_type,
+    gives_either,
     is_jax_array,
     is_number,
     is_scalar,
@@ -595,7 +596,7 @@ def apply_to_tensors(
     special = STATE.special  # else: no trace, recording, nobody watches
     if special:
         refuse_around(*operands)
-    if not op.takes_numbers:
+    if not (op.takes_numbers or (special and gives_either(op, operands, attributes))):
         given = len(op.operands) - 1 if "index" in op.attributes else len(operands)
         operands = [
             _with_axes(x, i == op.put) if type(x) is Tensor and i < given else x

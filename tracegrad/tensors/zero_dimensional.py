@@ -17,7 +17,7 @@ from tracegrad.ops.elementwise.arrays_and_scalars import as_scalar
 from tracegrad.ops.elementwise.ufuncs import copy, strengthen
 from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.values.dispatch import is_number
+from tracegrad.values.dispatch import may_be_python
 
 GIVES_ARRAYS = frozenset({
     *("apply_along_axis", "array", "astype", "block", "broadcast_arrays", "broadcast_to", "copy"),
@@ -79,7 +79,7 @@ def as_0d_array(x: Tensor) -> Tensor:
     """A Tensor as an array, where it has no axes and is a number."""
     if isinstance(x._array, np.ndarray) or x.ndim or not is_array_to_function(x):
         return x
-    return copy(strengthen(x) if is_number(x._array) else x)  # type: ignore[no-any-return]
+    return copy(strengthen(x) if may_be_python(x) else x)  # type: ignore[no-any-return]
 
 
 def _settled(found: Any, arrays: bool) -> Any:
@@ -91,7 +91,7 @@ def _settled(found: Any, arrays: bool) -> Any:
         return type(found)([_settled(x, arrays) for x in found])
     if type(found) is not Tensor:
         return found
-    if is_number(found._array):
+    if may_be_python(found):
         found = strengthen(found)  # Python's numbers are none of NumPy's
     if arrays:
         return as_0d_array(found)

@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Origin, Trait
+import numpy as np
+
+from codegen.ir import Origin, Trait, Value
 from tracegrad.machine.enclosing_handlers import tries
 from tracegrad.ops.elementwise import ufuncs
 from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.user_code.program_points import at_line
-from tracegrad.values.dispatch import is_weak
+from tracegrad.values.dispatch import is_number, is_weak
 
 RAISES_OF: Mapping[Any, int] = {
     **dict.fromkeys((ufuncs.divide, ufuncs.floor_divide, ufuncs.remainder), 0),
@@ -75,7 +77,12 @@ def raising(trace: Any) -> Iterator[None]:
 
 def ask(trace: Any, op: Any, operands: Sequence[Any]) -> None:
     """Looks at what is `sound` of Python's numbers, and raises where that does not hold."""
-    if not (_may_raise(op, operands) and trace.catches):
+    if not trace.catches:
+        return
+    if op in RAISES_OF:
+        for value in _either(operands):
+            trace.shows_type(value)
+    if not _may_raise(op, operands):
         return
     if trace.choices is not None and trace.choices.leaves_uncaught():
         return
@@ -98,11 +105,30 @@ def samples(trace: Any, op: Any, operands: Sequence[Any]) -> list[Any]:
     return arrays
 
 
+def watch_errors(trace: Any) -> None:
+    """Other values may raise here, and the program knows no ``np.errstate`` of the function."""
+    now = np.geterr()
+    if now == trace.errors:
+        return
+    for (category, mode), before in zip(now.items(), trace.errors.values(), strict=True):
+        if mode in ("raise", "call", "log") and mode != before:
+            trace.read(f'np.errstate({category}="{mode}")')
+
+
 def _may_raise(op: Any, operands: Sequence[Any]) -> bool:
     """Whether the second operand is a Tensor, and both are Python's numbers."""
     if op not in RAISES_OF or getattr(operands[1], "_traced", None) is None:
         return False
     return in_trace(operands[1]) is not None and all(map(is_weak, operands))
+
+
+def _either(operands: Sequence[Any]) -> Iterator[Value]:
+    """Numbers that may be Python's, where all others are."""
+    traced = [getattr(x, "_traced", None) for x in operands]
+    values = [of[1] for of in traced if of is not None]
+    if all(v.type.may_be_python for v in values):
+        others = (x for x, of in zip(operands, traced, strict=True) if of is None)
+        yield from values if all(map(is_number, others)) else ()
 
 
 def _raised(op: Any, a: Any, b: Any) -> Exception | None:

@@ -132,6 +132,7 @@ class Trace:
         self.shown: set[Value] = set()  # Tensors for the function's caller too
         self.filled: list[Any] = []  # Tensors that took the place of the function's own arrays
         self.errors = np.geterr()  # what NumPy does about floating-point errors
+        self.keeps_types = False  # numbers of Python among NumPy's are ones when the program runs
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
         self.choices: Any = None  # of outcomes, in a run on samples that takes one of all ways
         self.explorer: Any = None  # which takes arms that the paths before did not take
@@ -416,6 +417,11 @@ class Trace:
         given = ", ".join([f'{name}="ignore"' for name in names])
         return f"np.errstate({given})" if given else ""
 
+    def shows_type(self, value: Value) -> None:
+        """It shows whether a number is one of Python's, of which no program tells."""
+        if value.type.either and self.world is not None and self.world.joins is not None:
+            self.world.joins.shows_type(value)
+
     def asks(self, op: Any, operands: Sequence[Any]) -> None:
         """Looks at whether Python raises for its own numbers, where the function may catch that."""
         raising_ops.ask(self, op, operands)
@@ -465,7 +471,7 @@ class Trace:
                 raise
             self.notes_exception(f"an exception in {op.name}")
             raise
-        self._watch_errors()
+        raising_ops.watch_errors(self)
         if op is not array_of and not self._from_stand_ins([like, *operands]):
             self.shown.update(values)
         several = result if len(values) > 1 else (result,)
@@ -496,21 +502,12 @@ class Trace:
             return self.stands(traced[1])
         return any(tensor is x for x in self.filled)
 
-    def _watch_errors(self) -> None:
-        """Other values may raise here, and the program knows no ``np.errstate`` of the function."""
-        now = np.geterr()
-        if now == self.errors:
-            return
-        for (category, mode), before in zip(now.items(), self.errors.values(), strict=True):
-            if mode in ("raise", "call", "log") and mode != before:
-                self.read(f'np.errstate({category}="{mode}")')
-
     def _check_type(self, op: Any, array: Any, type: ArrayType) -> None:
         shape = tuple(self.sizes.value(dim) for dim in type.shape)
         if isinstance(array, np.ndarray | np.generic):
             if array.shape == shape and array.dtype.name == type.dtype and not type.weak:
                 return
-        elif type.weak or (type.dtype == "bool" and isinstance(array, bool)):
+        elif type.may_be_python or (type.dtype == "bool" and isinstance(array, bool)):
             return
         shown = getattr(array, "dtype", array.__class__.__name__), getattr(array, "shape", ())
         raise TraceError(f"{op.name}: the type rule says {type} {shape}, the value is {shown}")

@@ -580,7 +580,7 @@ class Calling(DirectCalls, BatchCalls, TensorCalls, EagerCalls, VersionLookup, K
         call = self._caller(arguments)
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
-                *(self._function, call, self._transform, arguments, mode.target, known),
+                *(self._function, call, self._transform, arguments, mode, known),
                 *(self._runs, histories, frozenset(self._ints.places), self._renewed),
                 *(self._single, ways, self._taught.setdefault((arguments.key, mode), Taught())),
                 *(purpose, self._stead),

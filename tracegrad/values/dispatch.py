@@ -180,6 +180,18 @@ def is_weak(x: Any) -> bool:
     return type(x) not in PLAIN and type_of(x).weak
 
 
+def may_be_python(x: Any) -> bool:
+    """True for those, and for what a program has that may be such a number when it runs."""
+    return type(x) not in PLAIN and type_of(x).may_be_python
+
+
+def gives_either(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
+    """Whether an op is one of Python's operators, on a number that may be one of Python's."""
+    if not any(type(x) not in PLAIN and type_of(x).either for x in operands):
+        return False
+    return bool(op.spelled("numpy", attributes).is_operator)
+
+
 def type_of(x: Any) -> ArrayType:
     """The type of any operand: Tensor, staged value, array, NumPy scalar or Python number."""
     rule = TYPES.get(type(x))

@@ -32,7 +32,7 @@ from tracegrad.values.pytree import children, is_leaf
 from tracegrad.world.code_origin import is_mutable, is_trusted, slots_of
 from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import TELLING
-from tracegrad.world.stores import PUTTING, Store, as_kept, of_kind
+from tracegrad.world.stores import PUTTING, Store, as_kept, kind_kept, of_kind
 from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM
 
 
@@ -133,7 +133,7 @@ class Output:
     def agrees(self, other: Any) -> bool:
         if type(other) is not Output or type(self.value) is not type(other.value):
             return False
-        kinds = [type(getattr(x.value, "_array", x.value)) for x in (self, other)]
+        kinds = [kind_kept(x.value) for x in (self, other)]
         return (self.stands, self.index) == (other.stands, other.index) and kinds[0] is kinds[1]
 
     def __str__(self) -> str:

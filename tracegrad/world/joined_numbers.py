@@ -138,18 +138,18 @@ Shown: TypeAlias = "Joint | str"
 
 
 def shown_numbers(
-    tree: Tree, joins: Any, target: str, returned: bool, samples: bool
+    tree: Tree, joins: Any, target: str, returned: bool, samples: bool, kept: bool
 ) -> tuple[Shown, ...]:
     """Where arms meet with numbers of Python, and a program has others behind them that show.
 
     A float that is NumPy's there shows beside other dtypes, but in a run on `samples`; where it is
     divided by, where its type was asked (`joins`), and in what the function gives, if that is
     `returned`. Powers are NumPy's of any number, and ints have 64 bits in JAX. What variables of
-    turns make NumPy's (`WIDENED`) is so in what the function gives.
+    turns make NumPy's (`WIDENED`) is so in what the function gives, if it is not `kept`.
     """
     limbs = [*tree.limbs]
     known = {n.result: n.value for limb in limbs for n in limb.nodes if isinstance(n, Constant)}
-    found = _numbers_of_python(limbs, known)
+    found = _numbers_of_python(limbs, known, through_turns=not kept)
     wide = {v for v in found if v.type in FLOATS}
     nodes = [node for limb in limbs for node in limb.nodes] if found else ()
     shown = [] if joins is None else [*joins.asked]
@@ -179,7 +179,8 @@ def _numbers_of_python(
     Each with the joint at which arms hand on one of them. With `through_turns` so is what turns
     make NumPy's, and what comes of it in later turns.
     """
-    found: dict[Value, Shown] = {p: x.joint for x in limbs if x.joint for p in x.joint.numbers}
+    numbers = ((p, x.joint) for x in limbs if x.joint for p in x.joint.numbers)
+    found: dict[Value, Shown] = {p: joint for p, joint in numbers if not p.type.either}
     if through_turns:
         nodes = (node for limb in limbs for node in limb.nodes)
         found.update((n.results[0], WIDENED) for n in nodes if _widens(n, known))
@@ -243,7 +244,7 @@ def _seen(form: Any, flag: bool) -> Seen:
         type_, large = _TYPES[form[0]], form[0] == "int" and abs(int(form[1])) > MOST
         return NEVER if large or (type_ == BOOL and not flag) else Seen(type_, form[1])
     if type(form) is tuple and form[0] == "new tensor":
-        _, dtype, is_weak, dims, shown, memory = form
+        _, dtype, is_weak, _, dims, shown, memory = form
         type_ = ArrayType(dtype, dims, is_weak)
         known = type_ in (INT, FLOAT, WIDE, SINGLE) or (type_ == BOOL and flag)
         if known and not shown and not memory:

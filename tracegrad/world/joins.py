@@ -36,7 +36,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
 from tracegrad.world import joined_numbers
 from tracegrad.world.joined_numbers import FLOAT, WIDENED, Known, Look
-from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
+from tracegrad.world.loops.loop_heads import SUSPENDED, known_of, turn_of
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.numbers_in_turns import as_wide
 from tracegrad.world.loops.resumption import at_jump
@@ -234,6 +234,8 @@ class Joins:
         looking, self.looking = self.looking, None
         around = {id(watched.look.origin) for watched in self.watched}
         self.around[id(check.origin)] = check.origin, around
+        if check.look == "item":  # a text of it may be made
+            self.trace.shows_type(check.operand)
         if check.look != "bool":
             self._look_at_number(check.operand)
             return
@@ -486,6 +488,10 @@ class Joins:
         seen = self.numbers.get((watched.frame.code, watched.index), {}).get(slot)
         type_ = None if seen is None else seen.parameter
         samples = self.trace.samples
+        if type_ in FLOATS and watched.turn is not None and self.trace.keeps_types:
+            type_ = replace(type_, either=True)
+            if type(x) is Tensor and self._may_differ(x) and x._traced[1].type == type_:
+                return x if x._traced[1].type.either else as_wide(x, type_)
         if self._is_python_float(x) and (type_ == WIDE or (type_ == SINGLE and samples)):
             state.numbers[slot] = len(state.tensors)
             return as_wide(x, type_)
@@ -561,12 +567,25 @@ class Joins:
             return
         if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
             return
+        self.trace.shows_type(x._traced[1])
         if x._traced[1].type in FLOATS:
             self.asked.add(x._traced[1])
         for look in self._looks_of(x._traced[1]):
             if joined_numbers.never(self.numbers[look]):
                 self._make_again(look)
             self.trace.read("what type a number has")
+
+    def shows_type(self, value: Value) -> None:
+        """It shows whether a number that turns hand on is Python's, which no program tells.
+
+        The run is made again, in which such numbers stay what they are in all turns.
+        """
+        loops, trace = self.world.loops, self.trace
+        known = known_of(trace.code, "numpy", trace.kinds) if loops is None else loops.known
+        new, known.keeps_floats = not known.keeps_floats, True
+        if new and not (self.world.effects or (loops is not None and loops.fixed)):
+            raise FromAnew if loops is None else Learned
+        trace.read("what type a number has")
 
     def _looks_of(self, value: Value) -> set[Look]:
         """The looks of this run whose arms decide whether a number is a float of Python's."""
@@ -629,9 +648,10 @@ class Joins:
         value = x._traced[1]
         state.tensors.append(x)
         state.names.append(name or value.origin.name or "value")
-        dims = dims_of(self.trace.sizes, value.type)
+        type_ = value.type
+        dims = dims_of(self.trace.sizes, type_)
         shown = value in self.trace.shown
-        return "new tensor", value.type.dtype, value.type.weak, dims, shown, is_memory(x)
+        return "new tensor", type_.dtype, type_.weak, type_.either, dims, shown, is_memory(x)
 
     def compares(self, a: Any, b: Any) -> None:
         """Who a Tensor is that arms have handed on, no program tells."""

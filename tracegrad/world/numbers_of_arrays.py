@@ -19,6 +19,7 @@ from tracegrad.runtime.values_in_traces import in_trace
 from tracegrad.tape.tape import has_slope
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.user_code.lost_gradients import lost_at
+from tracegrad.values.dispatch import type_of
 
 
 def number_of_array(
@@ -35,7 +36,7 @@ def number_of_array(
         return (lambda: _of_axes(kind, x)) if is_array_to_function(x) else None
     if in_trace(x) is None or x.dtype.kind not in "fiub":
         return None
-    if x.__class__ is kind:
+    if x.__class__ is kind and not type_of(x).either:
         return lambda: x
     return lambda: _float(x) if kind is float else as_int(x)
 

@@ -153,19 +153,31 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
         return wrap(value if isinstance(value, np.generic) else np.asarray(value))
     if not stands:
         return np.asarray(value)
-    return as_plain(value, type(getattr(before, "_array", before)))
+    return as_plain(value, kind_kept(before))
+
+
+class Either:
+    """Stands for a number that is NumPy's in some calls, and Python's in others."""
+
+
+def kind_kept(value: Any) -> type:
+    """The class of the array or number that an output is in a run."""
+    traced = getattr(value, "_traced", None)
+    if traced is not None and traced[1].type.either:
+        return Either
+    return type(getattr(value, "_array", value))
 
 
 def of_kind(value: Any) -> Any:
     """What tells of which kind an output is, without the memory of the first call's."""
-    array = getattr(value, "_array", value)
+    array = Either() if kind_kept(value) is Either else getattr(value, "_array", value)
     kept = np.empty(0) if isinstance(array, np.ndarray) else array
     return wrap(kept) if isinstance(value, Tensor) else kept
 
 
 def as_plain(value: Any, kind: type) -> Any:
     """An output of a program as the array of NumPy's, or number, that the function had."""
-    if issubclass(kind, np.ndarray | np.generic) and is_jax_array(value):
+    if kind is Either or (issubclass(kind, np.ndarray | np.generic) and is_jax_array(value)):
         return value
     if issubclass(kind, np.ndarray):
         return np.asarray(value)

@@ -171,11 +171,6 @@ python_absolute = OpRecord(
 )
 
 
-def magnitude(x: Any) -> Any:
-    """``abs(x)``: unlike ``np.abs(x)``, a Python number's is a Python number."""
-    return python_absolute(x) if is_weak(x) else absolute(x)
-
-
 fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
 sign_of: OpRecord = unary("sign", flat, domain="ordered")
 direction = unary(

@@ -19,7 +19,7 @@ from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, Size, add, symbols
 from codegen.types import ArrayType, weak_of
 from tracegrad.ops.elementwise.ufuncs import add as add_values
-from tracegrad.ops.python_lists import handed, length
+from tracegrad.ops.python_lists import either, handed, length
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.tape.tape import parent_of
 from tracegrad.tape.views import is_linked
@@ -31,7 +31,7 @@ from tracegrad.world.loops.first_turns import made_in
 from tracegrad.world.loops.list_ends import is_tail, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
 from tracegrad.world.loops.loops_without_turns import Begun
-from tracegrad.world.loops.numbers_in_turns import NumbersInTurns
+from tracegrad.world.loops.numbers_in_turns import NumbersInTurns, widened_value
 from tracegrad.world.loops.resumption import Keeper, Seats
 from tracegrad.world.loops.state_items import (
     as_another,
@@ -178,6 +178,9 @@ class Closing(NumbersInTurns):
                 else:
                     change = self._change_in_turn(head, slot, leaf.holder)
                     change |= learned_of.get(slot, Change(0)) & (Change.WIDENED | Change.SINGLE)
+                place = tail_of(slot)
+                if place is not None and self.lists.holds_either(head, place.holder):
+                    change |= Change.WIDENED
                 known = self._parameter(head, slot, leaf, change)
                 if leaf.value is not None and slot not in shares:  # a number is no object
                     made[id(leaf.holder)] = known
@@ -298,8 +301,8 @@ class Closing(NumbersInTurns):
             if constant:
                 self.constants.append(head)
         wide = wide_type(change)
-        if wide is not None and self._covers(wide, value.type, x):
-            value = Value(wide, origin)
+        if wide is not None and self._may_be_wide(wide, value.type, x):
+            value = Value(replace(wide, either=trace.keeps_types), origin)
             self.wide[value] = head
         head.arguments[value] = argument
         if argument in trace.shown or Change.SHOWN in change:
@@ -333,7 +336,10 @@ class Closing(NumbersInTurns):
 
         What else the turn did with numbers of Python that were NumPy's in it is not taken back.
         """
-        wide = any(self.wide.get(p) is head and a.type.weak for p, a in head.arguments.items())
+        wide = any(
+            self.wide.get(p) is head and a.type.weak and not p.type.either
+            for p, a in head.arguments.items()
+        )
         if wide and (len(self.lists.log) > head.logged or self._marks(head) != head.marks):
             self._refuse(head, "floats of Python become NumPy's in turns that are not alike")
         builder = self.trace.builder
@@ -355,9 +361,10 @@ class Closing(NumbersInTurns):
     def _is_now(self, parameter: Value, argument: Value) -> None:
         """A parameter is recorded as what it was given."""
         builder = self.trace.builder
-        if argument.type.weak and not parameter.type.weak:
-            nothing = builder.constant(-0.0, parameter.type)  # x + -0.0 is x
-            builder.call(add_values, (argument, nothing), parameter.origin)
+        if parameter.type.either:
+            builder.call(either, (argument,), parameter.origin, dtype=parameter.type.dtype)
+        elif argument.type.weak and not parameter.type.weak:
+            widened_value(builder, argument, parameter)
         else:
             builder.call(handed, (argument,), parameter.origin)
         builder.append(replace(builder.nodes.pop(), results=(parameter,)))
@@ -769,7 +776,8 @@ class Closing(NumbersInTurns):
             self._freeze(head, x, parameter)
         value = x._traced[1]
         self.walk.notes((value,), (x,))
-        return value if self._are_one(value.type, parameter.type) else None
+        fits = value.type.either <= parameter.type.either
+        return value if fits and self._are_one(value.type, parameter.type) else None
 
     def _is_shown(self, head: Head, slot: Slot, parameter: Value, value: Value) -> None:
         """What is a Tensor to the caller at the end of a turn, is one in the next one."""

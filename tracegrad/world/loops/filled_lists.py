@@ -208,8 +208,9 @@ class Filling:
         if self.loops.heads:
             tensors = self.loops.walk.tensors
             if known.value not in tensors:
-                tensors[known.value] = Held(known.items)
+                tensors[known.value] = Held(known.items, known.value.type.either)
         shows(self.trace, value, known.items)
-        tensor = wrap(array_of(found), (self.trace, value))
+        array = getattr(found, "_array", found) if value.type.either else array_of(found)
+        tensor = wrap(array, (self.trace, value))
         tensor._node = parent_of(found)
         return tensor

@@ -18,7 +18,13 @@ from codegen.ir import NOWHERE, Call, Value
 from codegen.sizes import symbols
 from codegen.types import ArrayType
 from tracegrad.ops.elementwise.ufuncs import greater
-from tracegrad.ops.python_lists import append_row, list_length, listed_rows, new_list
+from tracegrad.ops.python_lists import (
+    append_row,
+    list_length,
+    listed_numbers,
+    listed_rows,
+    new_list,
+)
 from tracegrad.tape.tape import parent_of
 from tracegrad.tensors.tensor import wrap
 from tracegrad.world.loops.filled_lists import Filled
@@ -81,7 +87,7 @@ class Growing:
         why = ""
         if value is None or x._view or not self.is_row_of(known, value.type):
             why = "what is appended is not like what other turns append"
-        elif value in self.loops.wide:
+        elif value in self.loops.wide and not value.type.either:
             why = "a number is appended that is Python's in the first turn"
         elif self.loops.is_written_in_turns(x):
             why = "an array is appended that turns write to"
@@ -121,6 +127,8 @@ class Growing:
             fits = not of.weak and all(symbols(dim) <= known.lengths for dim in of.shape)
             if not fits or not all(self._is_row(x, kind) for x in known.begins):
                 return False
+            known.of = of
+        if of.either and not known.of.either:
             known.of = of
         alike = (of.dtype, of.weak, of.ndim) == (known.of.dtype, False, known.of.ndim)
         return alike and all(map(sizes.same, of.shape, known.of.shape))
@@ -190,9 +198,13 @@ class Growing:
         origin, name = known.parameter.origin, known.parameter.origin.name
         (count,) = trace.builder.call(list_length, (saved,), origin.named("count", True))
         shape = (trace.length_of(key, count, len(items)), *known.of.shape)
-        given = {"dtype": known.of.dtype, "shape": shape}
-        named = origin.named(f"{name}_rows", True)
-        (rows,) = trace.builder.call(listed_rows, (saved,), named, **given)
+        if known.of.either:
+            given = {"dtype": known.of.dtype, "count": shape[0]}
+            (rows,) = trace.builder.call(listed_numbers, (saved,), origin.named(None), **given)
+        else:
+            given = {"dtype": known.of.dtype, "shape": shape}
+            named = origin.named(f"{name}_rows", True)
+            (rows,) = trace.builder.call(listed_rows, (saved,), named, **given)
         shown = not known.values.isdisjoint(trace.shown)
         for k in range(known.before, len(items)):
             x, value = items[k], Value(known.of, origin.named(None))

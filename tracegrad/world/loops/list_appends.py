@@ -21,7 +21,14 @@ from codegen.sizes import symbols
 from codegen.types import LIST, ArrayType
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
-from tracegrad.ops.python_lists import FILLING, collected, list_item, row_list
+from tracegrad.ops.python_lists import (
+    FILLING,
+    array_of_numbers,
+    collected,
+    list_item,
+    room_for_numbers,
+    row_list,
+)
 from tracegrad.ops.shape.creation import zeros_of_shape
 from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import parent_of
@@ -100,6 +107,9 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
         if known.parameter is None and value is not None:
             known.parameter = self._expected(known, value.type)
         rows = known.parameter
+        if value is not None and rows is not None and value.type.either > rows.type.either:
+            slot = self.slots_of(head.before).get(id(items))
+            self.loops._learns(head, {slot: Change.FILLED | Change.WIDENED} if slot else {})
         if value is None or rows is None or not self._fits(value.type, rows.type) or x._view:
             self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
@@ -158,7 +168,7 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
     def _fits(self, type: ArrayType, of: ArrayType) -> bool:
         sizes = self.trace.sizes
         same = (type.dtype, type.weak) == (of.dtype, False) and len(type.shape) + 1 == len(of.shape)
-        return same and all(map(sizes.same, type.shape, of.shape[1:]))
+        return same and type.either <= of.either and all(map(sizes.same, type.shape, of.shape[1:]))
 
     # -- opening and closing ----------------------------------------------------------------------
 
@@ -212,10 +222,17 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
         if of.weak or not all(symbols(dim) <= known.lengths for dim in of.shape):
             return None
         shape = (add_dims(known.before, self.loops.turns_of(known.head)), *of.shape)
-        kind = ArrayType(of.dtype, shape)
+        either = of.either or self.holds_either(known.head, known.items)
+        kind = ArrayType(of.dtype, shape, either=either)
         if not all(self._is_row(x, kind) for x in known.begins):
             return None
         return Value(kind, Origin(self._name(known.head, known.items), True))
+
+    def holds_either(self, head: Head, items: list[Any]) -> bool:
+        """Whether turns are known to append numbers of Python's and of NumPy's to a list."""
+        known = self.loops.states.get((head.frame.code, head.target), {})
+        slot = self.slots_of(head.before).get(id(items))
+        return slot is not None and Change.WIDENED in known.get(slot, Change(0))
 
     def are_known(self, head: Head) -> Known | None:
         """The variables that have the lists of a turn; None where others have one."""
@@ -260,7 +277,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
             if items[-1] is not x and not moved:
                 return False
             shape = (add_dims(before, self.loops.turns_of(head)), *value.type.shape)
-            kind = ArrayType(value.type.dtype, shape)
+            either = value.type.either or self.holds_either(head, items)
+            kind = ArrayType(value.type.dtype, shape, either=either)
             if x._view is not None or not all(self._is_row(y, kind) for y in items):
                 return False
             origin = Origin(self._name(head, items), True)
@@ -411,7 +429,11 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
                 found.append(self.list_before(known, known.first if peeled else ()))
                 continue
             kind, origin = known.parameter.type, known.parameter.origin
-            zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
+            if kind.either:
+                room = {"dtype": kind.dtype, "count": kind.shape[0]}
+                zeros = builder.call(room_for_numbers, (), origin, **room)
+            else:
+                zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
             rows = [self.trace.lift(x, origin) for x in known.begins[: known.before]]
             for k, value in enumerate([*rows, *known.first] if peeled else rows):
                 place = builder.constant(k, INT)
@@ -539,7 +561,8 @@ class Lists(Growing, Tails, Filling, SharedRows, Uniforms, OutsideLists):
             return None
         with outside_of_traces():
             plain = stack([untraced(x) for x in known.items])
-        (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
+        op = array_of_numbers if known.value.type.either else alias
+        (value,) = self.trace.builder.call(op, (known.value,), self.trace.origin())
         shows(self.trace, value, known.items)
         tensor = wrap(plain._array, (self.trace, value))
         tensor._node = plain._node

@@ -76,8 +76,9 @@ def as_given(type_: ArrayType, x: Any) -> Any:
 class Held:
     """The items of a list, as turns that are run read them."""
 
-    def __init__(self, items: Sequence[Any]) -> None:
+    def __init__(self, items: Sequence[Any], either: bool = False) -> None:
         self.tensors = tuple(items)
+        self.either = either  # a float of Python's among them is one
         differentiated = (x for x in items if getattr(x, "_node", None) is not None)
         self.differentiated: Tensor | None = next(differentiated, None)
         self._node = getattr(self.differentiated, "_node", None)
@@ -85,7 +86,7 @@ class Held:
     def item(self, k: int) -> Any:
         """An item, of no trace."""
         x = self.tensors[k]
-        return np.float64(x) if type(x) is float else untraced(x)
+        return np.float64(x) if type(x) is float and not self.either else untraced(x)
 
     @cached_property
     def _array(self) -> list[Any]:
@@ -487,7 +488,7 @@ def _handed(type_: Any, x: Any) -> Any:
 
 def _of_type(type_: Any, x: Any) -> Any:
     """A number of Python as a number of NumPy's, where a value is one."""
-    if not type_.weak and not type_.shape and type(x) in (bool, int, float, complex):
+    if not type_.may_be_python and not type_.shape and type(x) in (bool, int, float, complex):
         return np.dtype(type_.dtype).type(x)
     return x
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Value
+from codegen.ir import Builder, Value
 from codegen.types import ArrayType, kind, weak
 from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.ops.python_lists import either
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.loops.loop_heads import Head, Known
 from tracegrad.world.loops.state_items import is_flag
@@ -40,6 +41,9 @@ class NumbersInTurns(WhileTests):
         """A number of Python as what a parameter is; None of other types."""
         type_ = parameter.type
         wide = parameter in self.wide and type(x) is float and self._may_be(type_, x)
+        if wide and not type_.either:
+            number = self.trace.number(x, weak("float"), parameter.origin)
+            return widened_value(self.trace.builder, number, parameter)
         alike = BUILTIN.get(type(x)) == kind(type_.dtype) and (type_.weak or flag)
         return self.trace.number(x, type_, parameter.origin) if wide or alike else None  # type: ignore[no-any-return]
 
@@ -63,13 +67,17 @@ class NumbersInTurns(WhileTests):
         if self.world.numbers.found(x) is not None:
             x = self.world.numbers.lifted(self.world, x)
         recorded = type(x) is Tensor and x._traced is not None
-        wide = recorded and parameter in self.wide and not self.known.keeps_floats
-        if not wide or x._traced[1].type != weak("float") or not self._may_be(parameter.type, x):
+        if not (recorded and parameter in self.wide) or x._traced[1].type.either:
             return x
-        return as_wide(x, parameter.type)
+        of_python = x._traced[1].type == weak("float") and self._may_be(parameter.type, x)
+        if of_python or (parameter.type.either and x._traced[1].type == parameter.type):
+            return as_wide(x, parameter.type)
+        return x
 
-    def _covers(self, wide: ArrayType, type_: ArrayType, x: Any) -> bool:
+    def _may_be_wide(self, wide: ArrayType, type_: ArrayType, x: Any) -> bool:
         """Whether a parameter may be wide that is of a type, and begins with something."""
+        if self.known.keeps_floats:
+            return False
         return type_ == wide or (type_ == weak("float") and self._may_be(wide, x))
 
     def _may_be(self, wide: ArrayType, x: Any) -> bool:
@@ -88,7 +96,15 @@ class NumbersInTurns(WhileTests):
         return not self.trace.samples and bool(shown_floats(nodes, self.wide))
 
 
+def widened_value(builder: Builder, number: Value, parameter: Value) -> Value:
+    """A float of Python's as one of NumPy's, of the type of a parameter."""
+    nothing = builder.constant(-0.0, parameter.type)  # x + -0.0 is x
+    return builder.call(add, (number, nothing), parameter.origin)[0]
+
+
 def as_wide(x: Tensor, type_: ArrayType) -> Tensor:
-    """A float of Python's that is recorded, as one of NumPy's of a type."""
+    """A float of Python's that is recorded, as one of NumPy's of a type, or of either's."""
+    if type_.either:
+        return either(x, dtype=type_.dtype)  # type: ignore[no-any-return]
     made: Tensor = add(x, np.dtype(type_.dtype).type(-0.0))  # x + -0.0 is x
     return made

@@ -166,7 +166,7 @@ def function_of(
 
 def _handed(parameter: Value, text: str, hold: Callable[[Any, str], str]) -> str:
     """An argument as its parameter: a number of Python may be one of NumPy's."""
-    if parameter.type.weak or parameter.type.shape:
+    if parameter.type.may_be_python or parameter.type.shape:
         return text
     kind = hold(np.dtype(parameter.type.dtype).type, "d")
     return f"{kind}({text}) if type({text}) in PLAIN else {text}"

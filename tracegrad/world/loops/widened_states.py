@@ -104,15 +104,16 @@ def join(a: ArrayType | None, b: ArrayType | None, same: Callable[..., bool]) ->
     if a is None or b is None:
         return None
     if same(a, b):
-        return Change(0)
+        return Change(0) if a.either == b.either else width_of(a)
     floats = [type_ for type_ in (a, b) if type_ == weak("float")]
     others = [type_ for type_ in (a, b) if type_ in FLOATS]
     return width_of(others[0]) if len(floats) == len(others) == 1 else None
 
 
 def widened(type_: ArrayType, x: Any) -> Any:
-    """A number as turns have it: where the variable is `WIDE`, NumPy's."""
-    return np.dtype(type_.dtype).type(x) if type_ in FLOATS and type(x) is float else x
+    """A number as turns have it: where the variable is `WIDE`, NumPy's, if not either's."""
+    numpys = type_ in FLOATS and type(x) is float and not type_.either
+    return np.dtype(type_.dtype).type(x) if numpys else x
 
 
 def is_exact(type_: ArrayType, x: Any) -> bool:
