@@ -45,6 +45,7 @@ def test_each_line_is_a_row_forward_and_backward_apart() -> None:
         f"test_profiled_program.py:{LINE + 4}  err = h - y",
         f"test_profiled_program.py:{LINE + 5}  return np.mean(err**2)",
         f"test_profiled_program.py:{LINE + 5}  return np.mean(err**2) (backward)",
+        f"test_profiled_program.py:{LINE + 2}  if np.sum(h) > 1e9: (backward)",
         f"test_profiled_program.py:{LINE + 1}  h = np.tanh(x @ w) (backward)",
     ]
     whole = rows["loss_value_and_grad"]

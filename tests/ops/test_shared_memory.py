@@ -323,6 +323,10 @@ def test_every_record_is_tried():
         python_lists.length,
         python_lists.least,
         python_lists.most,
+        python_lists.either,
+        python_lists.room_for_numbers,
+        python_lists.listed_numbers,
+        python_lists.array_of_numbers,
     }
     of_programs |= {checkpoint_markers.budget_start, checkpoint_markers.budget_end}
     of_programs |= {backward_begins, arrays_and_scalars.copy_if_set}

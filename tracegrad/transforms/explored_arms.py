@@ -94,6 +94,10 @@ def _is_short(run: Run, mode: Mode) -> bool:
 
 
 def _may_grow(run: Run, tree: Tree | None) -> bool:
-    """Whether a run has only computed, and its tree can have other paths."""
+    """Whether a run has only computed, without a history, and its tree can have other paths."""
     does = run.stores or run.effects or run.written or run.trace.generators.before
-    return run.serves and not does and not (tree is not None and (tree.closed or tree.loops))
+    return (
+        run.serves
+        and not (does or run.recorded)
+        and not (tree is not None and (tree.closed or tree.loops))
+    )

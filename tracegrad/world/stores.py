@@ -162,8 +162,7 @@ class Either:
 
 def kind_kept(value: Any) -> type:
     """The class of the array or number that an output is in a run."""
-    traced = getattr(value, "_traced", None)
-    if traced is not None and traced[1].type.either:
+    if isinstance(value, Tensor) and value._traced is not None and value._traced[1].type.either:
         return Either
     return type(getattr(value, "_array", value))
 
