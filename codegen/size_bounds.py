@@ -6,7 +6,19 @@ from collections.abc import Iterable, Sequence
 from math import inf, prod
 from typing import Any
 
-from codegen.sizes import Atom, Dim, Size, Sizes, SliceLength, add, limits, mul, ordered, size_of
+from codegen.sizes import (
+    Atom,
+    Dim,
+    Size,
+    Sizes,
+    SliceLength,
+    add,
+    limits,
+    minus,
+    mul,
+    ordered,
+    size_of,
+)
 
 MOST = 4
 """So many slices of a length are told apart by where they end."""
@@ -14,7 +26,7 @@ MOST = 4
 
 def at_least(a: Dim, b: Dim, sizes: Sizes) -> bool:
     """Whether a length is known to be no smaller than another one; assumes nothing."""
-    more = sizes.resolve(add(a, mul([-1, b])))
+    more = sizes.resolve(minus(a, b))
     return _is_natural(more, ()) or (
         isinstance(more, Size) and _is_natural(more, [*_assumed(sizes)])
     )
@@ -25,7 +37,7 @@ def _assumed(sizes: Sizes) -> Iterable[tuple[Dim, int]]:
     for guard in sizes.guards:
         a, b = map(sizes.resolve, guard)
         if (pair := ordered(a, b)) is not None:
-            yield add(pair[0], mul([-1, pair[1]])), 0
+            yield minus(*pair), 0
         elif (limited := limits(a, b)) is not None:
             yield limited[:2]
 
@@ -36,7 +48,7 @@ def _is_natural(dim: Dim, known: Sequence[tuple[Dim, int]], depth: int = MOST) -
         return True
     if isinstance(dim, int):
         return False
-    if any(_least(add(dim, mul([-1, of]), low), known) >= 0 for of, low in known):
+    if any(_least(add(minus(dim, of), low), known) >= 0 for of, low in known):
         return True
     for atom in dict.fromkeys(atom for atoms, _ in dim.terms for atom in atoms) if depth else ():
         cases, of_one = _cases(atom)

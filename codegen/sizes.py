@@ -420,6 +420,11 @@ def weight(dim: Dim) -> int:
     return total
 
 
+def minus(a: Dim, b: Dim) -> Dim:
+    """The difference of lengths, which may be below 0."""
+    return add(a, mul((-1, b)))
+
+
 def substitute(dim: Dim, known: Mapping[str, Dim]) -> Dim:
     """The length with symbols replaced."""
     if isinstance(dim, int) or not (known and any(name in known for name in symbols(dim))):
@@ -592,7 +597,7 @@ class Sizes:
 
     def require_at_least(self, a: Dim, b: Dim) -> None:
         """Assumes that one length is no less than another: a guard, if only their values say so."""
-        terms = _terms(add(self.resolve(a), mul((-1, self.resolve(b)))))
+        terms = _terms(minus(self.resolve(a), self.resolve(b)))
         a = _canonical({atoms: factor for atoms, factor in terms.items() if factor > 0})
         b = _canonical({atoms: -factor for atoms, factor in terms.items() if factor < 0})
         guard: tuple[Dim, Dim]
@@ -662,7 +667,7 @@ class Sizes:
         """Equal lengths without what turns count, where both depend on it alike."""
         if not (self.counts(a) or self.counts(b)):
             return a, b
-        left = add(a, mul((-1, b)))
+        left = minus(a, b)
         if isinstance(left, int) or self.counts(left):
             return a, b
         more = {atoms: factor for atoms, factor in left.terms if factor > 0}

@@ -150,7 +150,7 @@ def turns_of(graph: Graph, loop: Loop, first: int) -> Dim:
         raise UnspokenError("rows of turns that begin anywhere")
     start, stop = (length_of(graph, v) for v in (counter.start, counter.stop))
     low, high = (start, stop) if counter.step == 1 else (stop, start)
-    return sz.add(high, sz.mul((-1, low)))
+    return sz.minus(high, low)
 
 
 def length_of(graph: Graph, value: Value) -> Dim:
@@ -165,7 +165,7 @@ def length_of(graph: Graph, value: Value) -> Dim:
     if text_of_sum(made):
         assert isinstance(made, Call)
         a, b = (length_of(graph, v) for v in made.operands)
-        return sz.add(a, b if text_of(made) == "a + b" else sz.mul((-1, b)))
+        return sz.add(a, b) if text_of(made) == "a + b" else sz.minus(a, b)
     raise UnspokenError("a number that no length tells")
 
 

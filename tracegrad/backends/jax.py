@@ -61,11 +61,11 @@ def load_jax(
     and raises a plain `LookupError` when a look has another outcome than the traced one.
     ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
     is lowered among them; a look with another outcome makes floating-point results nan.
-    ``run.accepts`` are the classes of arrays that it takes. ``run.direct`` is the program for calls
-    of which nobody has asked whether it takes their arrays, with captures behind the inputs: where
-    all are JAX's, and JAX has 64-bit types unless the source is narrow, it returns what the program
-    does, or raises `OtherTypes`; it is None where it is not JAX that compiles the whole.
-    ``run.names`` are for source that calls it.
+    ``run.accepts`` are the classes of arrays that it takes.
+    ``run.direct`` is the program for arrays of JAX that nobody has asked for their types; captures
+    stand behind the inputs. It raises `OtherTypes` where it is not for them. JAX must have 64-bit
+    types then, unless the source is narrow. It is None where JAX does not compile the whole.
+    ``run.names`` are what source that calls it refers to.
     ``run.constant`` puts an array of NumPy's that never changes where it is kept for all calls.
     """
     frame = source.frame

@@ -21,7 +21,7 @@ from typing import Any
 
 from codegen.load import load
 from tracegrad.autograd.rule_outcomes import Interrupted
-from tracegrad.compiled.guarded_entry import entry_body, entry_names, learned_names, objects_text
+from tracegrad.compiled.guarded_entry import LEARNED, entry_body, entry_names, objects_text
 from tracegrad.compiled.version import Version
 from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.runtime.thread_state import DIRECT
@@ -180,13 +180,13 @@ def _text(
     own = {"version": version, "DIRECT": DIRECT, "NOT_GIVEN": NOT_GIVEN}
     names.update(own, settings=None, RAISED=RAISED_BY_NUMPY, INTERRUPTED=Interrupted)
     names.update(otherwise=None, general=None, raised=None)
-    head, passed, learned = _head(parameters), _passed(parameters), learned_names(names)
+    head, passed = _head(parameters), _passed(parameters)
     conditions = ["DIRECT.now is not settings"]
     conditions += [f"{name} is not NOT_GIVEN" for name in left_out]
     more = ("*rest", "**names")[: 2 if _binds_by_position(parameters) else 1]
     lines = [
         f"    def call({', '.join([*head, *more[1:]])}):",
-        *([f"        nonlocal {', '.join(learned)}"] if learned else []),
+        *([f"        nonlocal {LEARNED}"] if LEARNED in names else []),
         f"        if {' or '.join([text.strip('*') for text in more])}:",
         f"            return general({passed(*more)})",
         f"        if {' or '.join(conditions)}:",

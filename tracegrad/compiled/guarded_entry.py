@@ -69,8 +69,8 @@ def entry_source(
     for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
     body = entry_body(version, parameters, given, names, run, guards)
-    if learned := learned_names(names):
-        lines.insert(1, f"    global {', '.join(learned)}")
+    if LEARNED in names:
+        lines.insert(1, f"    global {LEARNED}")
     lines += body
     return "\n".join(lines) + "\n", names
 
@@ -133,7 +133,7 @@ def entry_body(
     known_by_class = [i for i, leaf in enumerate(arguments.leaves) if leaf.kind[0] == "object"]
     lines += [f"    given{number} = {leaves[i]}" for number, i in enumerate(known_by_class)]
     conditions, of_arrays = _conditions(version, looked_at, leaves, names)
-    known = _known_before(version, given, leaves, run)
+    known = _given_at_once(version, given, leaves, run)
     conditions += [] if known else of_arrays
     if version.grad_enabled is not None:
         names["STATE"] = STATE
@@ -264,10 +264,10 @@ def _finisher(version: Version) -> Callable[..., Any]:
     return load(f"def finish(values):\n    return {text}\n", "finish", {})
 
 
-def _known_before(
+def _given_at_once(
     version: Version, given: int, leaves: Sequence[str], run: Callable[..., Any] | None
 ) -> list[str]:
-    """The arrays of a call that JAX may be given at once, where it was given their like before.
+    """The arrays of a call that JAX may be given at once; none where it may not.
 
     Not where the program's results are looked at, or it is not the version's alone that runs, or
     there is a guard that the program does not ask of their types (`load_jax`).
@@ -287,9 +287,8 @@ def _known_before(
     return [text for _, text in arrays]
 
 
-def learned_names(names: Iterable[str]) -> list[str]:
-    """The names of what an entry learns from calls: whether JAX may be given arrays at once."""
-    return [name for name in names if name == "at_once"]
+LEARNED = "at_once"
+"""What an entry learns from calls, where it refers to that: whether JAX may be given arrays."""
 
 
 def _at_once(arrays: Sequence[str], answered: Sequence[str], wide: bool) -> list[str]:

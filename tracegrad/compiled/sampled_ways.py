@@ -1,7 +1,9 @@
-"""The ways that runs on samples have taken through a function, and the one that is next.
+"""The ways that several runs have taken through a function, and the one that is next.
 
-A run on samples takes one outcome of each look (`tracegrad.world.choices`). The next run takes a
-way that no run has taken, until the tree of their paths has both outcomes of every look.
+Runs are on the values of a call, of which they take unknown arms (`transforms.explored_arms`), or
+on samples. A run on samples takes one outcome of each look (`tracegrad.world.choices`). The next
+run takes a way that no run has taken, until the tree of their paths has both outcomes of every
+look.
 """
 
 from __future__ import annotations

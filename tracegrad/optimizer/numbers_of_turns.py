@@ -24,7 +24,7 @@ def dim_of(graph: Graph, value: Value) -> Dim | None:
     a, b = (dim_of(graph, operand) for operand in made.operands)
     if a is None or b is None:
         return None
-    return sz.add(a, b if made.op is add else sz.mul((-1, b)))
+    return sz.add(a, b) if made.op is add else sz.minus(a, b)
 
 
 def begins(graph: Graph, loop: Loop) -> bool:

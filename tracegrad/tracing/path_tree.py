@@ -193,6 +193,20 @@ class Limb:
         following = [inner for _, inner in arms_in_order(self)]
         return following + [limb for limb in (self.turn, self.after) if limb is not None]
 
+    @property
+    def limbs(self) -> Iterator[Limb]:
+        """This one and all behind it, those of turns too."""
+        limbs = [self]
+        while limbs:
+            limb = limbs.pop()
+            yield limb
+            limbs += limb.inner
+
+    @property
+    def size(self) -> int:
+        """The number of nodes from here on."""
+        return sum(len(limb.nodes) for limb in self.limbs)
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -223,12 +237,7 @@ class Tree:
     @property
     def size(self) -> int:
         """The number of nodes."""
-        limbs, total = [self.root], 0
-        while limbs:
-            limb = limbs.pop()
-            total += len(limb.nodes)
-            limbs += limb.inner
-        return total
+        return self.root.size
 
     @property
     def loops(self) -> bool:
@@ -243,11 +252,7 @@ class Tree:
     @property
     def limbs(self) -> Iterator[Limb]:
         """All of them, those of turns too."""
-        limbs = [self.root]
-        while limbs:
-            limb = limbs.pop()
-            yield limb
-            limbs += limb.inner
+        return self.root.limbs
 
 
 def arms_in_order(limb: Limb) -> list[tuple[Number, Limb]]:

@@ -8,7 +8,6 @@ of the rule itself is asked for, the rule runs on Tensors, as any other function
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MethodType
@@ -21,6 +20,7 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.autograd.function_halves import sums_to
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
+from tracegrad.runtime.silence import silenced
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -462,8 +462,7 @@ def _of_forward(call: _Call, ctx: Any) -> str:
     inputs = [None if x is None else np.ones(x.shape, x.dtype)[()] for x in ctx._inputs[1:]]
     leaves = [x if own is None else own for x, own in zip(ctx.leaves, inputs, strict=True)]
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silenced():
             args, kwargs = unflatten(call.spec, leaves)
             expected, spec = flatten(natively(call.function, *args, **kwargs))
     except Exception:  # it takes no such numbers

@@ -6,11 +6,8 @@ five calls, each of which was traced and compiled.
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import Any
-
-import numpy as np
 
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.followed_paths import tree_of
@@ -18,6 +15,7 @@ from tracegrad.compiled.sampled_ways import Ways, take_over
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version, end_of
 from tracegrad.config.compile_mode import Mode
+from tracegrad.runtime.silence import silenced
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tracing.path_tree import Tree
 from tracegrad.tracing.restarts import Purpose
@@ -74,8 +72,7 @@ def _explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> list[
 def _run(calling: Any, arguments: Arguments, mode: Mode, ways: Ways) -> Run | None:
     """One more run, which takes unknown arms; None where it stops: a call that takes them tells."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of arms that no call takes nobody is to hear
+        with silenced():  # of arms that no call takes nobody is to hear
             run: Run = calling._run(arguments, mode, None, ways=ways, purpose=Purpose.LOOK)
         return run
     except KeyboardInterrupt:

@@ -9,7 +9,6 @@ does what a program inside JAX cannot do again, is refused by name.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +30,7 @@ from tracegrad.config.compile_mode import CHOSEN, EXACT
 from tracegrad.differentiation.loops.residuals import Unrollable
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.introspection.explain import why
+from tracegrad.runtime.silence import silenced
 from tracegrad.runtime.thread_state import STATE, given_objects
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import check_wanted, gradients_in, placed
@@ -204,8 +204,7 @@ def _sample(leaf: Any) -> Any:
 def _of_samples(calling: Any, samples: Arguments, reason: str) -> Version | None:
     """The version that a run on samples makes; None where it is refused one, or raises."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is said of samples is said of the values again
+        with silenced():  # what is said of samples is said of the values again
             of = samples, EXACT["jax"], None
             run: Run = calling._run(*of, ways=LOOKLESS, purpose=calling._purpose)
     except (Exception, *RESTARTS):  # whatever it is, the run on the values tells

@@ -32,7 +32,7 @@ class Explorer:
 
     def __init__(self, trace: Any) -> None:
         self.trace = trace
-        self.most = MOST_NODES + 2 * _size(trace.builder.limb)
+        self.most = MOST_NODES + 2 * trace.builder.limb.size
         self.differ: list[Any] = []  # looks whose arms leave other numbers: the run is made again
         trace.explorer = self
 
@@ -44,7 +44,7 @@ class Explorer:
         limb = builder.limb
         if limb is None or builder.at < len(limb.nodes) or limb.joint is None:
             return found
-        arms = {outcome: limb for outcome, limb in limb.arms.values()}
+        arms = dict(limb.arms.values())
         unknown = [x for x in (True, False) if x not in arms]
         within = [x for x, arm in arms.items() if lacks_arms(arm)]
         return next(iter([*unknown, *within]), found)
@@ -58,19 +58,4 @@ class Explorer:
 
 def lacks_arms(limb: Limb) -> bool:
     """Whether an arm of a look whose arms meet is not known, from here on."""
-    limbs = [limb]
-    while limbs:
-        limb = limbs.pop()
-        if limb.joint is not None and len(limb.arms) < 2:
-            return True
-        limbs += limb.inner
-    return False
-
-
-def _size(limb: Limb | None) -> int:
-    limbs, total = [] if limb is None else [limb], 0
-    while limbs:
-        limb = limbs.pop()
-        total += len(limb.nodes)
-        limbs += limb.inner
-    return total
+    return any(one.joint is not None and len(one.arms) < 2 for one in limb.limbs)

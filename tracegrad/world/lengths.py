@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Origin, Value
-from codegen.sizes import Atom, Dim, Size, SliceLength, add, mul, size_of, symbol, symbols
+from codegen.sizes import Atom, Dim, Size, SliceLength, add, minus, mul, size_of, symbol, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
@@ -65,11 +65,6 @@ for _name in (
     *("rfloordiv", "mod", "rmod", "pow", "rpow", "neg", "divmod", "rdivmod"),
 ):
     setattr(Length, f"__{_name}__", _looking(f"__{_name}__"))
-
-
-def minus(a: Dim, b: Dim) -> Dim:
-    """The difference of lengths."""
-    return add(a, mul([-1, b]))
 
 
 COMBINING: dict[Any, Callable[..., Dim]] = {

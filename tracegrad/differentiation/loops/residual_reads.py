@@ -29,7 +29,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.size_bounds import at_least
-from codegen.sizes import CountedLength, Dim, Sizes, mul, symbols
+from codegen.sizes import CountedLength, Dim, Sizes, minus, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
@@ -265,7 +265,7 @@ class Reading:
             return None
         first, last = dims if counter.step > 0 else reversed(dims)
         more = -first if isinstance(first, int) else 0
-        size = last if isinstance(first, int) else add_dims(last, mul([-1, first]))
+        size = last if isinstance(first, int) else minus(last, first)
         origin = Origin(section="backward")
         number = self.reverse.builder.call(length, (), origin, size=size)[0]
         sizes = self.graph.sizes

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from codegen.ir import Call, Constant, Value
 from codegen.size_bounds import at_least
-from codegen.sizes import Dim, Sizes, mul
+from codegen.sizes import Dim, Sizes, minus, mul
 from codegen.sizes import add as add_dims
 from tracegrad.ops.elementwise.ufuncs import add, alias, multiply, negative, subtract
 from tracegrad.ops.python_lists import length
@@ -31,11 +31,6 @@ class Row:
 
 Span: TypeAlias = "tuple[Dim, Dim]"
 """Rows from a number up to before another one."""
-
-
-def minus(a: Dim, b: Dim) -> Dim:
-    """The difference of lengths."""
-    return add_dims(a, mul([-1, b]))
 
 
 def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:

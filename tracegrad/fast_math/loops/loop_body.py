@@ -43,7 +43,7 @@ class Span:
         None where nothing shows that all of these are there.
         """
         for turns in (sz.add(self.of, -self.without), self.turns):
-            rest = sizes.resolve(sz.add(_whole(rows), sz.mul((-1, _whole(turns))), -start))
+            rest = sizes.resolve(sz.add(sz.minus(_whole(rows), _whole(turns)), -start))
             if isinstance(rest, int) and rest >= 0 <= start:
                 return rest
         return None

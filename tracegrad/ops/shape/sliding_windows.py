@@ -78,7 +78,7 @@ def kernel_of(span: Dim, dilation: int) -> Dim:
 
 def count_of(sizes: Sizes, length: Dim, span: Dim, stride: int, shapes: str) -> Dim:
     """How many windows fit into a length; raises where none does."""
-    starts = sz.add(length, sz.mul([-1, span]), 1)
+    starts = sz.add(sz.minus(length, span), 1)
     try:
         if sizes.value(sizes.resolve(starts)) < 1:
             raise ShapeError(f"{shapes}: a window of {sizes.value(span)} is longer than the axis")

@@ -33,7 +33,7 @@ def _full_type(sizes: Sizes, a: ArrayType, v: ArrayType) -> ArrayType:
 
 def _inner_type(sizes: Sizes, a: ArrayType, v: ArrayType) -> ArrayType:
     dtype = _vectors(sizes, a, v)
-    return ArrayType(dtype, (sz.add(a.shape[0], sz.mul([-1, v.shape[0]]), 1),))
+    return ArrayType(dtype, (sz.add(sz.minus(a.shape[0], v.shape[0]), 1),))
 
 
 def _reversed(x: Any) -> Any:

@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, Size, add, symbols
+from codegen.sizes import Dim, Size, add, minus, symbols
 from codegen.types import ArrayType, weak_of
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import either, handed, length
@@ -25,7 +25,6 @@ from tracegrad.tape.tape import parent_of
 from tracegrad.tape.views import is_linked
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Meet, Way, limb_of, merged
-from tracegrad.world.lengths import minus
 from tracegrad.world.loops.constant_arrays import is_constant_array, learned
 from tracegrad.world.loops.first_turns import made_in
 from tracegrad.world.loops.list_ends import is_tail, tail_of

@@ -15,10 +15,10 @@ from types import FunctionType
 from typing import Any
 
 from codegen.ir import Counter, Origin, Value
-from codegen.sizes import Dim, add, substitute
+from codegen.sizes import Dim, add, minus, substitute
 from tracegrad.ops.elementwise.ufuncs import subtract
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.world.lengths import INT, Length, minus
+from tracegrad.world.lengths import INT, Length
 from tracegrad.world.loops.windows import Polynomials
 
 

@@ -19,6 +19,7 @@ from codegen.sizes import (
     Dim,
     Size,
     add,
+    minus,
     mul,
     slice_length,
     substitute,
@@ -28,7 +29,7 @@ from codegen.sizes import (
 from tracegrad.ops.elementwise import ufuncs
 from tracegrad.ops.python_lists import length
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.world.lengths import COMBINING, minus
+from tracegrad.world.lengths import COMBINING
 from tracegrad.world.loops.loop_heads import INT, Head
 
 
