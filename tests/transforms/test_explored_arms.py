@@ -18,6 +18,7 @@ import pytest
 from checks import assert_close, assert_same_bits, run_eagerly, split
 
 import tracegrad as tg
+from tracegrad.world.explorer import MOST_NODES, Explorer
 
 
 def twelve(x):
@@ -257,6 +258,28 @@ def test_what_an_arm_does_that_no_call_takes_is_not_done(arm, transform, capsys,
     np.testing.assert_equal(state(), before)
     assert ITEMS.__length_hint__() == left
     assert capsys.readouterr() == ("", "") and not caplog.records
+
+
+def test_an_arm_that_calls_itself_without_end_stops_soon(monkeypatch):
+    recorded, plain = [], Explorer.computes
+
+    def computes(self, values, operands):
+        recorded.append(len(self.trace.builder.nodes))
+        plain(self, values, operands)
+
+    def again(x):
+        return again(x + 1.0)
+
+    def f(x):
+        y = x * 2.0
+        if np.sum(y) > 100.0:
+            y = again(y)
+        return np.sum(y * y)
+
+    monkeypatch.setattr(Explorer, "computes", computes)
+    made = tg.compile(f)
+    assert made(np.ones(3)) == made(np.ones(3)) == 12.0
+    assert MOST_NODES < max(recorded) < 2 * MOST_NODES
 
 
 def test_lengths_stay_free_where_an_unknown_arm_fixes_them():

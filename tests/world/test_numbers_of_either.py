@@ -306,3 +306,14 @@ def test_the_source_says_numbers_as_the_function_does():
     assert "h = 0.0\n" in source
     assert "h = limit\n" in source
     assert "np.float64(" not in source
+
+
+@pytest.mark.parametrize("counted", ["bool(v)", "not v", "True", "bool(v > 0.0)", "int(v > 0.0)"])
+@pytest.mark.parametrize("clamp", ["s = min(s, v)", "s = max(s, 0.1)", "if s > 2.5: s = 2.5"])
+def test_bools_of_python_are_added_as_ints(counted, clamp):
+    lines = ["def f(x):", "    s = 0.0", "    for v in x:", f"        s += {counted}"]
+    names = {}
+    exec("\n".join([*lines, f"        {clamp}", "    return s"]), names)
+    f, made = names["f"], tg.compile(names["f"])
+    for x in (np.linspace(-0.3, 0.9, 12), np.linspace(0.9, -0.3, 12), np.linspace(0.1, 0.4, 12)):
+        assert made(x) == f(x)

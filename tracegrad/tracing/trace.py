@@ -441,7 +441,8 @@ class Trace:
             operands = tuple(map(as_array, operands))
         origin = self.origin(item_read(attributes))
         lifted = tuple(self.lift(x, origin) for x in operands)
-        if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
+        of_python = len(lifted) == 2 and any(v.type.may_be_python for v in lifted)
+        if of_python and bool in map(type, operands):
             # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.
             stays = op.name in ON_BOOLS and all(v.type.dtype == "bool" for v in lifted)
             number, own = (bool, OF_PYTHON) if stays else (int, weak("int"))

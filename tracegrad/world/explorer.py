@@ -10,6 +10,7 @@ answers no call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from codegen.ir import Number
@@ -34,12 +35,17 @@ class Explorer:
         self.trace = trace
         self.most = MOST_NODES + 2 * trace.builder.limb.size
         self.differ: list[Any] = []  # looks whose arms leave other numbers: the run is made again
-        trace.explorer = self
+        trace.explorer, trace.operands = self, self.computes
+
+    def computes(self, values: Sequence[Any], operands: Sequence[Any]) -> None:
+        """An operation is recorded: an arm may never end, as a function that calls itself."""
+        if len(self.trace.builder.nodes) > self.most:
+            raise Unexplored
 
     def outcome(self, kind: str, found: Number) -> Number:
         """The outcome that a look is to have, at which the call `found` another one perhaps."""
         builder = self.trace.builder
-        if kind != "bool" or len(builder.nodes) > self.most:
+        if kind != "bool":
             raise Unexplored
         limb = builder.limb
         if limb is None or builder.at < len(limb.nodes) or limb.joint is None:
