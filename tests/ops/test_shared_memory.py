@@ -186,6 +186,7 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
         arrays_and_scalars.returned_array: [Sample((np.array(2.0),), {})],
         arrays_and_scalars.returned_scalar: [Sample((np.array(2.0),), {})],
         ew.python_absolute: _numbers(-2.0),
+        python_numbers.python_round: [Sample((2.675,), {"decimals": 2})],
         python_numbers.python_float: [Sample((np.array(2.0),), {})],
         python_numbers.python_bool: [Sample((np.array(True),), {})],
         python_numbers.whole_number: [Sample((np.array(2),), {})],

@@ -600,6 +600,12 @@ def functions_of_math():
     np.testing.assert_allclose(compiled(np.array([number])), math.exp(number), rtol=1e-15)
 
 
+@otherwise("calls `round(h, 2)` of a Python float")
+def rounds_in_jax():
+    assert tg.compile(lambda h: round(h, 2))(2.675) == round(2.675, 2) == 2.67
+    assert float(tg.compile(lambda h: round(h, 2), backend="jax")(2.675)) == 2.68
+
+
 @otherwise("calls `math.fsum`")
 def sums_one_after_the_other():
     x = np.array([1e16, 1.0, -1e16, *np.ones(7)])

@@ -317,3 +317,36 @@ def test_bools_of_python_are_added_as_ints(counted, clamp):
     f, made = names["f"], tg.compile(names["f"])
     for x in (np.linspace(-0.3, 0.9, 12), np.linspace(0.9, -0.3, 12), np.linspace(0.1, 0.4, 12)):
         assert made(x) == f(x)
+
+
+def test_whether_a_clamped_number_is_a_float_is_asked_in_each_call():
+    def f(x):
+        h = 0.0
+        for v in x:
+            h = h + abs(v)
+            if h > 0.5:
+                h = 0.5
+        return isinstance(h, float), h
+
+    made = tg.compile(f)
+    for dtype in ("float32", "float64"):
+        x = np.linspace(-0.3, 0.9, 12).astype(dtype)
+        for given in (x, -x, (x * 0.01).astype(dtype), x):
+            found, expected = made(given), f(given)
+            assert found == expected and type(found[1]) is type(expected[1])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_floats_of_python_are_rounded_as_python_does(backend):
+    pytest.importorskip("numba" if backend == "numba" else "numpy")
+
+    def f(a, xs):
+        return round(a * 0.5, 2) + round(a, 1), sum(round(float(v), 2) for v in xs), round(a, -1)
+
+    made, random = tg.compile(f, backend=backend), np.random.default_rng(0)
+    slope = tg.value_and_grad(lambda a: round(a, 2) * a, backend=backend)
+    for _ in range(200):
+        a = round(random.uniform(-30.0, 30.0), 3)
+        xs = np.round(random.uniform(0.0, 3.0, 12), 3)
+        assert made(a, xs) == f(a, xs)
+        assert slope(a) == (round(a, 2) * a, round(a, 2))

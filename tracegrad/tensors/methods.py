@@ -14,7 +14,7 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import powers
 from tracegrad.ops.elementwise import ufuncs as ew
-from tracegrad.ops.elementwise.python_numbers import as_python_number
+from tracegrad.ops.elementwise.python_numbers import as_python_number, python_round
 from tracegrad.ops.linear_algebra import contractions
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape import indexing, joining, reshaping, selection
@@ -123,6 +123,8 @@ def _rounded(self: Any, ndigits: Any = None) -> Any:
     traced = in_trace(self)
     if traced is not None:
         traced[0].shows_type(traced[1])
+    if ndigits is not None and type(self._array) is float and is_weak(self):
+        return python_round(self, decimals=int(ndigits))
     if ndigits is not None and is_number(self._array):
         return as_python_number(ew.round(self, ndigits))
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)

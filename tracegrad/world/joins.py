@@ -563,7 +563,8 @@ class Joins:
         x, *asked = operands or (None,)
         if type(x) is not Tensor or x._traced is None or id(operation) not in ASKING:
             return
-        if operation is isinstance and set(_kinds_in(asked[0])) <= PLAIN:
+        both_are = x._traced[1].type != SINGLE  # floats: NumPy's of 64 bits is one of Python's
+        if operation is isinstance and set(_kinds_in(asked[0])) <= PLAIN and both_are:
             return
         if asked and type(asked[0]) is str and asked[0] in OF_BOTH:
             return

@@ -10,7 +10,7 @@ from codegen.types import is_inexact, kind, weak
 from tracegrad.errors import LostGradientError
 from tracegrad.ops.elementwise.ufuncs import astype, real
 from tracegrad.ops.record import OpRecord
-from tracegrad.ops.special_cotangents import Undefined
+from tracegrad.ops.special_cotangents import Undefined, flat
 from tracegrad.values.dispatch import dtype_of, is_weak
 
 
@@ -70,6 +70,18 @@ number_read = _conversion(
     attributes={"lost": ...},  # which gradient would be lost; empty where none would
     vjp=_lost,
     doc="What ``float(x)`` or ``x.item()`` reads, with which a gradient does not go on.",
+)
+
+
+python_round = OpRecord(
+    name="python_round",
+    operands=("x",),
+    infer=lambda sizes, x, *, decimals: x,
+    spelling={"numpy": spell("round(x, decimals)"), "jax": spell("jnp.round(x, decimals)")},
+    vjp=flat,
+    attributes={"decimals": ...},
+    traits=frozenset({Trait.ELEMENTWISE}),
+    doc="round() of a Python number: of its decimal digits, where NumPy rounds a product with 10.",
 )
 
 
