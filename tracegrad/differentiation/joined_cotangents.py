@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from codegen.ir import Again, Join, Loop, Node, Value
-from tracegrad.differentiation.reverse_mode import Places
-
-Element: TypeAlias = "tuple[object, ...]"
+from tracegrad.differentiation.scattered_places import Element, Places
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,8 @@ class Flow:
     """The cotangents at a point of the backward.
 
     `told` are the numbers that tell whether a value has one; where there is none, it has. Of
-    cotangents that are arrays of elements met so far `places` has those, and `maybe` the numbers
-    that tell whether some more were met. Such an array is zeros where there is no cotangent.
+    cotangents that elements and slices add up to `places` has what was met so far, and `maybe` the
+    numbers that tell whether some more was met.
     """
 
     cts: Mapping[Value, Value]
@@ -56,9 +54,19 @@ class Flow:
         new: Any = [{other if v is value else v: x for v, x in table.items()} for table in tables]
         return Flow(*new)
 
+    def is_of_rows(self, value: Value) -> bool:
+        """Whether a cotangent is an array of what was met so far, and else zeros."""
+        known = self.places.get(value)
+        return known is not None and known.are_known and known.zeros
+
     def sure(self, value: Value) -> Flow:
         """The same where a value has a cotangent, whatever numbers tell."""
         return replace(self, told={v: x for v, x in self.told.items() if v is not value})
+
+    def depends_on(self, number: Value) -> bool:
+        """Whether it tells something that is not known yet."""
+        tables = self.told, *self.maybe.values()
+        return any(told.number is number for table in tables for told in table.values())
 
     def knowing(self, number: Value, holds: bool) -> Flow:
         """What is so where a number that tells something is true, or where it is not."""
@@ -77,7 +85,10 @@ class Flow:
                 flow = replace(flow, maybe={**flow.maybe, value: left})
             if met and value in flow.places:
                 places = flow.places[value].copy()
-                places.elements.update(met)
+                for element in met:
+                    places.meet(element)
+                if not places.known:  # whatever else was met
+                    flow = replace(flow, maybe={**flow.maybe, value: {}})
                 flow = replace(flow, places={**flow.places, value: places})
         return flow
 

@@ -27,14 +27,14 @@ from codegen.ir import (
 from tracegrad.differentiation.joined_cotangents import Flow, JoinFacts, Path, Stretch
 from tracegrad.differentiation.loops.cotangent_flow import active_values
 from tracegrad.differentiation.loops.gradients import Seeds, giving
-from tracegrad.differentiation.reverse_mode import Mixed, Reverse
+from tracegrad.differentiation.reverse_mode import Reverse
+from tracegrad.differentiation.scattered_places import Mixed
 from tracegrad.differentiation.ways_back import (
     Apart,
     Unjoined,
     WaysBack,
     behind,
     cotangents_of,
-    is_of_rows,
     with_shared,
 )
 from tracegrad.ops.checkpoint_markers import regions_of
@@ -183,7 +183,7 @@ class _Writer(WaysBack):
         """The end of the backward: gradients, and what stands where nothing has flowed."""
         told = [v for v in self.wanted if v in flow.told]
         # What stands where there is none: zeros for elements, else what is unset.
-        unsure = [v for v in told if is_of_rows(flow, v) is not self.zeros]
+        unsure = [v for v in told if flow.is_of_rows(v) is not self.zeros]
         if unsure:
             number = flow.told[unsure[0]].number
             return self._split([number], flow, self._with_others, self._returned)

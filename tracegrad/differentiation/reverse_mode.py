@@ -20,13 +20,12 @@ from functools import partial
 from typing import Any
 
 from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
-from codegen.spelling import Subscript
 from codegen.types import is_inexact
+from tracegrad.differentiation.scattered_places import Places
 from tracegrad.differentiation.steps import End, Folded, Key, Step, flowing_in, forget, moves
-from tracegrad.errors import NotDifferentiableError, TraceError
+from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.checkpoint_markers import Region, constants_of, regions_of
 from tracegrad.ops.elementwise.ufuncs import add, astype, kept, real, subtract, where
-from tracegrad.ops.index_bounds import apart, joined
 from tracegrad.ops.python_calls import call_python, hooked
 from tracegrad.ops.python_lists import as_recorded
 from tracegrad.ops.reductions.sums_and_extremes import sum_over
@@ -57,10 +56,6 @@ from tracegrad.values.dispatch import (
 Masks = tuple[tuple[Any, bool], ...]
 """Conditions with what of a cotangent is kept: where they are true, or where they are not."""
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
-
-
-class Mixed(TraceError):
-    """What a cotangent is added to depends on the path, in a way that no number tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,64 +318,6 @@ def _pending(new: Any, masks: Masks, negative: bool) -> Pending:
     return Pending(new, masks, negative)
 
 
-class Places:
-    """Where an array of the walker's own is not 0, as far as that is told by indices.
-
-    Single places (which loops over elements name by the thousand) are told apart at once; of others
-    so many are remembered.
-    """
-
-    MANY = 64
-    __slots__ = ("elements", "known", "mixed", "others")
-
-    def __init__(self, known: bool = True, mixed: bool = False) -> None:
-        self.elements: set[tuple[object, ...]] = set()
-        self.others: list[Subscript] = []
-        self.known = known
-        self.mixed = mixed  # nobody knows which path has been taken to here
-
-    def copy(self) -> Places:
-        """The same, to be changed by itself."""
-        found = Places(self.known, self.mixed)
-        found.elements, found.others = set(self.elements), list(self.others)
-        return found
-
-    def is_like(self, other: Places) -> bool:
-        """Whether others know as much but for single places."""
-        mine, theirs = (p.known and not p.mixed for p in (self, other))
-        return mine and theirs and self.others == other.others
-
-    def take(self, index: Subscript | None) -> bool:
-        """Whether there were only zeros at an index, where there are none from now on."""
-        if self.mixed:
-            raise Mixed("what elements were met before differs from path to path")
-        among = None if index is None else self._joined(index)
-        if index is None or (len(self.others) == self.MANY and among is None):
-            self.known = False
-        if not self.known or index is None:
-            return False
-        free = all(apart(other, index) for other in self.others)
-        items = index.items
-        alike = not self.elements or len(next(iter(self.elements))) == len(items)
-        if alike and all(type(item) is int and item >= 0 for item in items):
-            free = free and items not in self.elements
-            self.elements.add(items)
-            return free
-        if among is None:
-            self.others.append(index)
-        else:
-            self.others[among[0]] = among[1]
-        return free and all(apart(Subscript(element), index) for element in self.elements)
-
-    def _joined(self, index: Subscript) -> tuple[int, Subscript] | None:
-        """The one of the others that makes one slice with an index, and that slice."""
-        for i in reversed(range(len(self.others))):
-            whole = joined(self.others[i], index)
-            if whole is not None:
-                return i, whole
-        return None
-
-
 def _scatter_onto(
     old: Any, new: Scattered, operand: Any, places: Places | None, negative: bool
 ) -> Any:
@@ -390,7 +327,7 @@ def _scatter_onto(
     `places` are given: values are written where it is still 0. Reading n elements so has a backward
     of n steps on elements.
     """
-    free = places is not None and places.take(new.index())
+    free = places is not None and places.take(new.index(), new.sizes)
     if old is None:
         whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
@@ -598,7 +535,7 @@ class Reverse:
         self.constants = constants_of(graph.all_nodes)
         self.last: Value | None = None  # the cotangent that was finished last
         self.arrays: dict[Value, Value] = {}  # what values are that are other names of an array
-        self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
+        self.stage = Stage(Builder(graph.sizes), Origin(section="backward"), graph.producer)
 
     @property
     def builder(self) -> Builder:

@@ -42,7 +42,6 @@ from codegen.ir import (
 from codegen.spelling import Subscript
 from codegen.types import weak
 from tracegrad.differentiation.joined_cotangents import (
-    Element,
     Flow,
     Given,
     JoinFacts,
@@ -51,16 +50,27 @@ from tracegrad.differentiation.joined_cotangents import (
     Zeros,
 )
 from tracegrad.differentiation.loops.residuals import Unrollable
-from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse
+from tracegrad.differentiation.reverse_mode import Reverse
+from tracegrad.differentiation.scattered_places import (
+    ALL,
+    WHOLE,
+    Element,
+    Mixed,
+    Places,
+    index_of,
+    is_single,
+    name_of,
+)
 from tracegrad.differentiation.steps import moves
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.python_lists import unset_like
 from tracegrad.ops.shape.creation import zeros_of
-from tracegrad.ops.shape.indexing import INDEXED
+from tracegrad.ops.shape.indexing import READING, Scattered
 from tracegrad.ops.staging import Stage, Staged
 
 MOST_TOLD = 3  # of what a step of the backward depends on
+MOST_PARTS = 16  # slices and the like, of one array, that paths have met
 MOST_KNOWN = 4  # joins one of whose ways a step of the backward stands for
 BOOL = weak("bool")
 
@@ -253,7 +263,7 @@ class WaysBack:
                     if value not in self.active:
                         continue
                     reached.add(value)
-                    if value in flow.told and not (step.op in INDEXED and is_of_rows(flow, value)):
+                    if value in flow.told and not (self._index(step) and flow.is_of_rows(value)):
                         told[flow.told[value].number] = None
                     if flow.maybe.get(value):
                         told.update((x, None) for x in self._elements(step, value, flow))
@@ -275,13 +285,19 @@ class WaysBack:
         read = {v for step in depending for v in step.operands}
         return any(v in read and v not in flow.cts for v in steps[first - 1].results)
 
+    def _index(self, call: Call) -> Subscript | None:
+        """Where a call reads, as lengths and numbers tell; what other calls give is added."""
+        x, *arrays = map(self.reverse.staged, call.operands)
+        read = Scattered(None, x, tuple(arrays), dict(call.attributes))
+        return read.index() if call.op in READING else None
+
     def _elements(self, call: Call, value: Value, flow: Flow) -> Iterator[Value]:
         """The numbers that tell whether elements were met before that a call reads."""
-        if call.op not in INDEXED or len(call.operands) > 1 or not flow.places[value].known:
+        index = self._index(call)
+        if index is None or not flow.places[value].known:
             return  # what it gives is added, whatever was met
-        index = call.attribute("index")
         for element, told in flow.maybe[value].items():
-            if not apart(Subscript(element), index):
+            if not apart(index_of(element), index, lambda: self.graph.sizes):
                 yield told.number
 
     # -- ways back --------------------------------------------------------------------------------
@@ -485,8 +501,11 @@ class WaysBack:
         """Goes on where each of some numbers is true, and where it is not, and then as one."""
         if len(told) > MOST_TOLD:
             raise Unjoined(None, "what gradients flow to depends on many looks")
+        if not any(map(flow.depends_on, told)):
+            return then(run(flow))
 
         def arms(left: Sequence[Value], flow: Flow, leave: Then) -> Block:
+            left = [number for number in left if flow.depends_on(number)]
             if not left:
                 with self.reverse.stage.apart(self.graph.sizes) as builder:
                     block = leave(run(flow))
@@ -677,21 +696,16 @@ class Met:
         cts, told = dict[Value, Value](), dict[Value, Told]()
         places, maybe = dict[Value, Places](), dict[Value, Mapping[Element, Told]]()
         for value in dict.fromkeys(v for flow in self.flows for v in flow.cts):
-            having = [flow for flow in self.flows if value in flow.cts]
-            rows = all(is_of_rows(flow, value) for flow in having)
+            found = self._places(value)
+            if found is not None:
+                places[value], maybe[value] = found
+            rows = found is not None and found[0].are_known and found[0].zeros
             cts[value] = self._cotangent(value, Zeros(value) if rows else None)
             number = self._number(
                 value, "has", [value in f.cts and f.told.get(value, True) for f in self.flows]
             )
             if isinstance(number, Told):
                 told[value] = number
-            known = [flow.places.get(value) for flow in having]
-            if any(known) and not any(p and (p.known or p.mixed) for p in known):
-                places[value], maybe[value] = Places(known=False), {}  # what comes next is added
-            elif all(known):
-                places[value], maybe[value] = self._places(value, having)
-            elif any(known):
-                places[value], maybe[value] = Places(mixed=True), {}
         return Flow(cts, told, places, maybe)
 
     def _cotangent(self, value: Value, absent: Given) -> Value:
@@ -730,27 +744,32 @@ class Met:
             self._hand(parameter, found)
         return Told(self.numbers[tuple(found)], True)
 
-    def _places(
-        self, value: Value, having: Sequence[Flow]
-    ) -> tuple[Places, Mapping[Element, Told]]:
-        """The elements met on all paths, and the numbers that tell of those met on some."""
-        known = [flow.places[value] for flow in having]
-        first = known[0]
-        if any(not p.is_like(first) for p in known):
-            return Places(mixed=True), {}
+    def _places(self, value: Value) -> tuple[Places, Mapping[Element, Told]] | None:
+        """What was met on all paths, and what tells of the rest; None for an array of all else."""
+        having = [flow for flow in self.flows if value in flow.cts]
+        known = [flow.places.get(value) for flow in having]
+        if not any(known):
+            return None
+        if not any(p and (p.known or p.mixed) for p in known):
+            return Places(known=False), {}  # what comes next is added
         every = dict.fromkeys(
-            e for flow in having for e in (*flow.places[value].elements, *flow.maybe.get(value, {}))
+            e
+            for flow, places in zip(having, known, strict=True)
+            for e in (*(places or ALL).met, *flow.maybe.get(value, {}))
         )
-        met, maybe = first.copy(), dict[Element, Told]()
-        met.elements.clear()
-        for element in sorted(every, key=repr):
+        mixed = any(places and places.mixed for places in known)
+        if mixed or sum(not is_single(e) for e in every) > MOST_PARTS:
+            return Places(mixed=True), {}
+        zeros = all(value not in flow.told or flow.is_of_rows(value) for flow in having)
+        met, maybe = Places(zeros=zeros), dict[Element, Told]()
+        for element in sorted(every, key=lambda e: (e != WHOLE, repr(e))):
             number = self._number(
                 value,
-                "met_" + "_".join(map(str, element)) + "_of",
+                f"met_{name_of(element)}_of",
                 [self._is_met(flow, value, element) for flow in self.flows],
             )
             if number is True:
-                met.elements.add(element)
+                met.meet(element)
             elif isinstance(number, Told):
                 maybe[element] = number
         return met, maybe
@@ -758,15 +777,9 @@ class Met:
     def _is_met(self, flow: Flow, value: Value, element: Element) -> Told | bool:
         if value not in flow.cts:
             return False
-        if element in flow.places[value].elements:
+        if flow.places.get(value, ALL).has_met(element):
             return True
         return flow.maybe.get(value, {}).get(element, False)
-
-
-def is_of_rows(flow: Flow, value: Value) -> bool:
-    """Whether a cotangent is an array of elements met so far, which are known."""
-    known = flow.places.get(value)
-    return known is not None and known.known and not known.mixed and not known.others
 
 
 def _condition(block: Block) -> Value | None:

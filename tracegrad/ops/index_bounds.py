@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from codegen.sizes import Dim
+from codegen.sizes import Dim, Size, Sizes, add
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType
 from tracegrad.ops.record import define
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.values.dispatch import shape_of, type_of
+
+Place: TypeAlias = int | Size | slice
+"""What names places along an axis whatever arrays hold."""
 
 
 def width(item: object, arrays: Sequence[ArrayType]) -> int:
@@ -107,14 +110,28 @@ def _from_the_first(item: slice) -> bool:
 # -- indices without arrays --------------------------------------------------------------------
 
 
-def apart(a: Subscript, b: Subscript) -> bool:
-    """Whether two indices name no place in common, in arrays of whatever lengths."""
+def apart(a: Subscript, b: Subscript, sizes: Callable[[], Sizes] = Sizes) -> bool:
+    """Whether two indices name no place in common, in arrays of whatever lengths.
+
+    Where they have lengths between the brackets, that is so for the lengths of now, and for all
+    that are assumed.
+    """
     for one, other in zip(a.items, b.items, strict=False):
-        if not isinstance(one, int | slice) or not isinstance(other, int | slice):
+        if not isinstance(one, Place) or not isinstance(other, Place):
             return False
-        if _before(one, other) or _before(other, one) or _interleaved(one, other):
+        if _before(one, other, sizes) or _before(other, one, sizes) or _interleaved(one, other):
             return True
     return False
+
+
+def _is_at_most(a: Dim, b: Dim, sizes: Callable[[], Sizes]) -> bool:
+    """Whether one place is not behind another."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
+    known = sizes()
+    holds = known.value(a) <= known.value(b)
+    known.require_at_least(*((b, a) if holds else (a, add(b, 1))))
+    return holds
 
 
 def joined(a: Subscript, b: Subscript) -> Subscript | None:
@@ -138,28 +155,36 @@ def joined(a: Subscript, b: Subscript) -> Subscript | None:
 
 def _ends(item: object) -> tuple[int, int] | None:
     """The ends of a slice of neighbours that is the same for all long axes."""
-    if not isinstance(item, slice) or item.step not in (None, 1) or item.stop is None:
+    if not isinstance(item, slice) or item.step not in (None, 1) or type(item.stop) is not int:
         return None
     start = item.start or 0
+    if type(start) is not int:
+        return None
     return (start, item.stop) if 0 <= start <= item.stop else None
 
 
-def _before(a: int | slice, b: int | slice) -> bool:
+def _before(a: Place, b: Place, sizes: Callable[[], Sizes]) -> bool:
     """Whether what `a` names along an axis ends where `b` begins, or before that."""
-    end = a.stop if isinstance(a, slice) else a + 1 if a != -1 else None
+    end = a.stop if isinstance(a, slice) else add(a, 1) if a != -1 else None
     start = b.start if isinstance(b, slice) else b
     if end is None or start is None or not (_forward(a) and _forward(b)):
         return False
-    return (end < 0) == (start < 0) and end <= start
+    return _from_the_end(end) == _from_the_end(start) and _is_at_most(end, start, sizes)
 
 
-def _interleaved(a: int | slice, b: int | slice) -> bool:
+def _interleaved(a: Place, b: Place) -> bool:
     """Whether both go in the same steps, from places between which they do not meet."""
     if not (isinstance(a, slice) and isinstance(b, slice) and a.step == b.step and _forward(a)):
         return False
+    if a.step in (None, 1):
+        return False
     starts = (a.start or 0, b.start or 0)
-    return min(starts) >= 0 and (starts[0] - starts[1]) % (a.step or 1) != 0
+    return min(starts) >= 0 and (starts[0] - starts[1]) % a.step != 0
 
 
-def _forward(item: int | slice) -> bool:
-    return isinstance(item, int) or item.step is None or item.step > 0
+def _from_the_end(place: Dim) -> bool:
+    return isinstance(place, int) and place < 0
+
+
+def _forward(item: Place) -> bool:
+    return not isinstance(item, slice) or item.step is None or item.step > 0

@@ -9,23 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from codegen.ir import Builder, Origin, Value, dims_of
+from codegen.ir import Builder, Call, Constant, Node, Origin, Value, dims_of
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.errors import TraceError
-from tracegrad.values.dispatch import HANDLERS, IDENTITIES, SIZES, TYPES, is_number
+from tracegrad.values.dispatch import HANDLERS, IDENTITIES, LENGTHS, SIZES, TYPES, is_number
 
 
 class Stage:
-    """A graph under construction and the origin that the next nodes get."""
+    """A graph under construction and the origin that the next nodes get.
 
-    def __init__(self, builder: Builder, origin: Origin | None = None) -> None:
+    `made` are the nodes of another graph whose values are read.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        origin: Origin | None = None,
+        made: Mapping[Value, Node] = MappingProxyType({}),
+    ) -> None:
         self.builder = builder
         self.origin = origin or Origin()
+        self.made = made
+
+    def producer(self, value: Value) -> Node | None:
+        """The node that makes a value, if it is known."""
+        return self.builder.producer.get(value) or self.made.get(value)
 
     def lift(self, x: Any) -> Value:
         """A staged value's own value; a number becomes a constant."""
@@ -102,7 +116,16 @@ def _type(x: Staged) -> ArrayType:
     return type_.with_shape(dims_of(x.stage.builder.sizes, type_)) if type_.shape else type_
 
 
+def length_in(node: Node | None) -> Dim | None:
+    """The length, or the whole number, that a node gives; None for others."""
+    if isinstance(node, Call) and node.op.name == "length":
+        return node.attribute("size")  # type: ignore[no-any-return]
+    whole = isinstance(node, Constant) and type(node.value) is int
+    return node.value if whole else None  # type: ignore[union-attr,return-value]
+
+
 HANDLERS[Staged] = _apply
 TYPES[Staged] = _type
 SIZES[Staged] = lambda x: x.stage.builder.sizes
 IDENTITIES[Staged] = lambda x: x.value
+LENGTHS[Staged] = lambda x: length_in(x.stage.producer(x.value))

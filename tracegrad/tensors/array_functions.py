@@ -65,6 +65,7 @@ from tracegrad.ops.statistics.sorting import *
 from tracegrad.tensors.constructors import asarray
 from tracegrad.tensors.methods import install_methods as _install_methods
 from tracegrad.tensors.methods import power
+from tracegrad.tensors.operand_facts import install_facts as _install_facts
 from tracegrad.tensors.public_functions import function_of as _function_of
 
 abs = absolute
@@ -94,3 +95,4 @@ globals().update(
 __all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]
 
 _install_methods(globals())
+_install_facts()

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import CodegenError
-from codegen.ir import dims_of
 from codegen.sizes import Sizes
-from codegen.types import ArrayType, weak_of
 from tracegrad.errors import (
     ArgumentError,
     BackwardError,
@@ -72,10 +70,7 @@ from tracegrad.user_code.program_points import at_line, capture, label
 from tracegrad.values.dispatch import (
     FLOATING,
     HANDLERS,
-    IDENTITIES,
     PLAIN,
-    SIZES,
-    TYPES,
     Count,
     Nothing,
     apply_in,
@@ -786,15 +781,4 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
     return (ShapeError if isinstance(told, CodegenError | ValueError) else DTypeError)(message)
 
 
-def _type(x: Tensor) -> ArrayType:
-    traced = in_trace(x)
-    if traced is not None:
-        type_: ArrayType = traced[1].type
-        return type_.with_shape(dims_of(traced[0].sizes, type_)) if type_.shape else type_
-    return weak_of(x._array) if is_number(x._array) else array_type(x._array)
-
-
 HANDLERS[Tensor] = HANDLERS[Nothing] = apply_to_tensors
-TYPES[Tensor] = _type
-SIZES[Tensor] = lambda x: None if (traced := in_trace(x)) is None else traced[0].sizes
-IDENTITIES[Tensor] = lambda x: x._array if (traced := in_trace(x)) is None else traced[1]

@@ -31,6 +31,8 @@ SIZES: dict[type, Callable[[Any], Sizes | None]] = {}
 TYPES: dict[type, Callable[[Any], ArrayType]] = {}
 IDENTITIES: dict[type, Callable[[Any], Any]] = {}
 """The object that operands have in common which are one value."""
+LENGTHS: dict[type, Callable[[Any], Dim | None]] = {}
+"""The length that an operand is, as the graph that it belongs to has it."""
 
 SCALARS = frozenset({np.float64, np.float32, np.complex128, np.complex64, np.int64, np.bool_})
 """Types of NumPy's numbers, whose dtype is known by their type."""
@@ -56,6 +58,12 @@ class JaxArray:
 
 class Nothing:
     """The class in `HANDLERS` of operands that there are not: ``zeros(3)`` makes a Tensor."""
+
+
+def length_of(x: Any) -> Dim | None:
+    """The length that an operand is, as a graph has it; None where it is none."""
+    found = LENGTHS.get(type(x))
+    return None if found is None else found(x)
 
 
 def small_of(x: Any) -> Any:

@@ -10,7 +10,8 @@ from codegen.ir import Block, Call, Constant, Graph, Node, Value
 from tracegrad.differentiation.loops.growing_lists import Cotangents
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.row_cotangents import Turns, met_by, set_once, without_resets
-from tracegrad.differentiation.reverse_mode import Places, Reverse
+from tracegrad.differentiation.reverse_mode import Reverse
+from tracegrad.differentiation.scattered_places import Places
 from tracegrad.ops.shape.indexing import set_at
 
 

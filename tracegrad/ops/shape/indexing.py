@@ -52,10 +52,19 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
+    sizes_of,
     squeeze_axes,
 )
 from tracegrad.ops.special_cotangents import Later, Negated
-from tracegrad.values.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
+from tracegrad.values.dispatch import (
+    HANDLERS,
+    apply_in,
+    dtype_of,
+    length_of,
+    ndim_of,
+    shape_of,
+    small_of,
+)
 from tracegrad.values.pandas_columns import numbers_of
 
 
@@ -242,9 +251,16 @@ class Scattered:
         return set_at.inplace_kernel(at)(total, small_of(ct), *self.arrays, **at)
 
     def index(self) -> Subscript | None:
-        """What stands between the brackets, where that is known without arrays."""
+        """What stands between the brackets, where lengths and numbers of Python tell it."""
         found: Subscript = self.at["index"]
-        return None if self.arrays else found
+        if not self.arrays:
+            return found
+        lengths = tuple(map(length_of, self.arrays))
+        return None if None in lengths else Subscript(found.resolve(lengths))
+
+    def sizes(self) -> Sizes:
+        """What is known of lengths in the graph that it is of."""
+        return sizes_of((self.x,))
 
 
 _ONCE: dict[str, Any] = {"counts": (), "repeats": False}
@@ -534,7 +550,8 @@ subtract_at = _combining(
     _subtract_vjp,
     "x with value subtracted at x[index], once for each time that a place is named.",
 )
-INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at, subtract_at)
+READING = (getitem_basic, getitem_copy, element, gather)
+INDEXED = (*READING, set_at, add_at, subtract_at)
 """The ops whose attribute `index` is applied to their first operand."""
 
 
