@@ -14,7 +14,7 @@ calls for which all of them are true.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import Any, TypeAlias
@@ -539,15 +539,25 @@ class Sizes:
         """The length with composed parts replaced by the simpler ones that they are equal to."""
         if isinstance(dim, Size):
             if len(dim.terms) > 1 or dim.atom() is None:
-                parts = [
-                    (f, *(self._simplest(size_of(a)) for a in atoms)) for atoms, f in dim.terms
-                ]
-                dim = add(*map(mul, parts))
+                dim = add(*(mul(self._factors(atoms, f)) for atoms, f in dim.terms))
             else:
                 dim = _rebuilt(dim.terms[0][0][0], self._simplest)
         while dim in self.unsolved:
             dim = self.unsolved[dim]
         return dim
+
+    def _factors(self, atoms: Sequence[Atom], factor: int) -> list[Dim]:
+        """The factors of a product, with simpler ones for those whose product is known."""
+        left, found = [*atoms], list[Dim]()
+        for composed, simple in self.unsolved.items():
+            ((known, times), *more) = composed.terms if isinstance(composed, Size) else ((), 1)
+            part = not more and len(known) < len(left) and factor % times == 0
+            if part and times > 1 and all(known.count(a) <= left.count(a) for a in known):
+                for atom in known:
+                    left.remove(atom)
+                factor //= times
+                found.append(simple)
+        return [factor, *found, *(self._simplest(size_of(atom)) for atom in left)]
 
     def value(self, dim: Dim) -> int:
         """The length in this trace."""

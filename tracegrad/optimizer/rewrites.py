@@ -294,7 +294,8 @@ def repeated(r: Rewriter, call: Call) -> Value | None:
             return None
         whole[before], times[before] = sz.mul([whole[before], count]), times[before] * count
     kept = [dim for axis, dim in enumerate(wide) if axis not in new]
-    if kept != old or tuple(whole) != dims_of(r.sizes, call.results[0].type):
+    shape = call.results[0].type.shape
+    if kept != old or len(whole) != len(shape) or not all(map(r.sizes.equal, whole, shape)):
         return None
     for axis in reversed(range(len(old))):
         if times[axis] != 1:

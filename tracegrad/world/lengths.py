@@ -16,7 +16,19 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Origin, Value
-from codegen.sizes import Atom, Dim, Size, SliceLength, add, minus, mul, size_of, symbol, symbols
+from codegen.sizes import (
+    Atom,
+    Dim,
+    Size,
+    SliceLength,
+    add,
+    minus,
+    mul,
+    quotient,
+    size_of,
+    symbol,
+    symbols,
+)
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.machine.own_generators import Endless
@@ -114,6 +126,7 @@ _MEETING = frozenset(
 """What Tensors and lengths are given together."""
 _READING = {id(len): "len", id(getattr): "", id(np.shape): "shape", id(np.size): "size"}
 """What tells lengths."""
+_DIVIDING = frozenset(map(id, (operator.floordiv, operator.mod, divmod)))
 _EQUALITIES = frozenset(map(id, (operator.eq, operator.ne)))
 _ORDERS = _EQUALITIES.union(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
 _LENGTHS = frozenset({Length, int})
@@ -260,6 +273,10 @@ class Lengths:
                 plain, of = _SUMS[key]
                 a, b = (getattr(x, "dim", x) for x in operands)
                 return self.of(of(a, b), plain(*map(int.__index__, operands))), None
+            if key in _DIVIDING and _LENGTHS.issuperset(kinds):
+                found = self._divided(operation, *operands)
+                if found is not None:
+                    return found, None
             if operation is range and not keywords:
                 return self._range(operands), None
             if (
@@ -396,6 +413,19 @@ class Lengths:
         sizes.require_at_least(large, add(small, more))
         return outcome
 
+    def _divided(self, operation: Any, a: int, b: int) -> Any:
+        """A length divided by another one, which is above 0, and what is left."""
+        sizes = self.trace.sizes
+        of, by = (sizes.resolve(getattr(x, "dim", x)) for x in (a, b))
+        if any(self._is_of_data(d) or sizes.counts(d) for d in (of, by)):
+            return None
+        if not (self.assume_some(add(by, -1)) and self.assume_some(of)):
+            return None
+        whole = quotient(of, by)
+        found = divmod(*map(int.__index__, (a, b)))
+        both = tuple(map(self.of, (whole, minus(of, mul((by, whole)))), found))
+        return both if operation is divmod else both[operation is not operator.floordiv]
+
     def _number(self, operation: Any, operands: Sequence[Any]) -> Any:
         """What is computed of lengths and numbers, as a float; None where they are looked at."""
         least = _OF_NUMBERS[id(operation)]
@@ -432,11 +462,27 @@ class Lengths:
 
     def _part_from_the_end(self, dim: Dim, i: Any) -> Any:
         if type(i) is Length:
-            return self._behind(dim, i, i)
+            at = self._behind(dim, i, i)
+            return self._at(dim, i) if at is i else at
         if type(i) is not slice or i.step not in (None, 1):
             return i
         start, stop = self._behind(dim, i.start, i.start), self._behind(dim, i.stop, None)
+        if type(start) is Length or type(stop) is Length:
+            return self._between(dim, start, stop) or i
         return i if start is i.start and stop is i.stop else slice(start, stop, i.step)
+
+    def _at(self, dim: Dim, i: Length) -> Any:
+        """An index as a number of the program; the length where there may be no such place."""
+        known = self.trace.sizes.resolve(i.dim)
+        if self._is_of_data(known) or not isinstance(known, Size):
+            return i
+        within = known, add(dim, mul((-1, known)), -1)
+        return self.tensor(i) if all(map(self.assume_some, within)) else i
+
+    def _between(self, dim: Dim, start: Any, stop: Any) -> slice | None:
+        """A slice between lengths as numbers of the program; None where it may be cut off."""
+        ends = self.tensor(start), self.tensor(stop)
+        return None if self.loops.span_of(*ends, None, dim) is None else slice(*ends)
 
     def _behind(self, dim: Dim, i: Any, all_of_it: Any) -> Any:
         """A length as a negative number; `all_of_it` where it is that of the axis."""
@@ -444,6 +490,8 @@ class Lengths:
             return i
         sizes = self.trace.sizes
         left = sizes.resolve(minus(dim, sizes.resolve(i.dim)))
+        if all_of_it is None and sizes.value(left) < 0 and self.assume_some(mul((-1, left))):
+            return None
         if not isinstance(left, int) or left < 0 or not isinstance(sizes.resolve(dim), Size):
             return i
         if left:  # so many there are

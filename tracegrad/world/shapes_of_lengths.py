@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.sizes import Dim, Quotient, Size, add, mul, quotient
+from codegen.sizes import Dim, Quotient, Size, Sizes, add, mul, quotient
 from tracegrad.ops.shape import creation, joining, reshaping
 from tracegrad.tensors import array_functions, torch_methods  # noqa: F401 they install methods
 from tracegrad.tensors.tensor import Tensor
@@ -74,6 +74,7 @@ def _reshapes(lengths: Any, given: Sequence[Any], named: Mapping[str, Any]) -> N
     if len(known) == len(wanted):
         if sizes.value(whole) != sizes.value(part):
             raise Looked
+        _divide_axes(sizes, own, wanted)
         return  # that they are equal is a guard of the op
     left = sizes.resolve(quotient(whole, part))
     told = sizes.value(left) * sizes.value(part) == sizes.value(whole)
@@ -84,6 +85,20 @@ def _reshapes(lengths: Any, given: Sequence[Any], named: Mapping[str, Any]) -> N
         or not lengths.assume_some(add(part, -1))
     ):
         raise Looked  # of no elements, -1 tells nothing
+
+
+def _divide_axes(sizes: Sizes, own: Sequence[Dim], wanted: Sequence[Dim]) -> None:
+    """Assumes that what divides an axis leaves nothing: ``x.reshape(n // 2, 2, m // 3, 3)``."""
+    left = [sizes.resolve(d) for d in reversed(wanted)]
+    for dim in own:
+        part: Dim = 1
+        while left and sizes.value(part) != sizes.value(dim):
+            part = mul((part, left.pop()))
+        divides = isinstance(part, Size) and any(
+            isinstance(atom, Quotient) for atoms, _ in part.terms for atom in atoms
+        )
+        if sizes.value(part) != sizes.value(dim) or (divides and not sizes.same(dim, part)):
+            return
 
 
 def _is_divided(dim: Dim) -> bool:
