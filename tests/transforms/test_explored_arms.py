@@ -323,3 +323,67 @@ def test_profiles_count_what_a_call_does():
     with tg.autograd.profiler.profile() as found:
         tg.compile(f)(np.ones(3))
     assert "tanh" in str(found) and "np.exp" not in str(found)
+
+
+def mean_by_arms(x):
+    mean = x.sum() / len(x)
+    if mean > 0.2:
+        mean = mean * 2.0
+    else:
+        mean = mean - x[x.shape[0] - 1]
+    if x[0] > 0.3:
+        mean = mean + x[0] * (len(x) - 1)
+    weights = np.arange(len(x)) / x.size
+    if mean < 0.0:
+        mean = mean + weights @ x
+    return mean / np.sqrt(len(x))
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+def test_lengths_beside_ifs_stay_free(transform):
+    made, rng = transform(mean_by_arms), np.random.default_rng(0)
+    for _ in range(60):
+        x = rng.normal(size=rng.integers(3, 9))
+        found = made(x)
+        if transform is tg.value_and_grad:
+            assert_same_bits(split(found), run_eagerly(mean_by_arms, (x,)))
+        else:
+            assert_same_bits(found, mean_by_arms(x))
+    info = made.cache_info()
+    assert (info.versions, info.misses, info.traces) == (1, 1, 1)
+
+
+def test_lengths_stay_free_on_paths_that_a_later_call_takes():
+    """The arms return, so that they do not meet: each was a version for its length alone."""
+
+    def f(x):
+        if x[0] < -0.5:
+            return np.sum(x) * len(x)
+        total = x.sum() / len(x)
+        if total > 0.3:
+            return total * x.shape[0]
+        return total + np.zeros(len(x)).sum() + x[len(x) - 1]
+
+    made, rng = tg.value_and_grad(f), np.random.default_rng(1)
+    for _ in range(60):
+        x = rng.normal(size=rng.integers(3, 9))
+        assert_same_bits(split(made(x)), run_eagerly(f, (x,)))
+    assert made.cache_info().versions == 1
+
+
+def test_a_loop_over_a_length_in_a_later_path_is_for_that_length_or_stays_a_loop():
+    def f(x):
+        if x[0] > 0.0:
+            return np.sum(x)
+        total = 0.0
+        for i in range(len(x)):
+            total = total + x[i] * i
+        return total / len(x)
+
+    made, rng = tg.value_and_grad(f), np.random.default_rng(2)
+    made(np.ones(4))
+    for n in [3, 5, 9, 20, 40, 3, 7, 30]:
+        for sign in (1.0, -1.0):
+            x = rng.normal(size=n)
+            x[0] = sign * abs(x[0])
+            assert_same_bits(split(made(x)), run_eagerly(f, (x,)))

@@ -254,14 +254,11 @@ def run_traced(
     if choices is not None:  # what it does is compared with the tree afterwards
         trace.builder = Builder(trace.sizes)
     tapes = arguments.require_grad is not None
-    if explores and followed.tree is not None:
-        world.watch_turns(Explorer(trace))
-    elif followed.tree is not None and choices is None:
-        world.watch_turns(UnseenTurns(world, trace, target))
-    else:
-        world.watch_loops(Loops(world, trace, target, taught.loops))
-        world.loops.taped = taped or samples
-        world.loops.differentiated = bool(wanted) or (given is not None and STATE.grad_enabled)
+    world.watch_loops(Loops(world, trace, target, taught.loops))
+    if world.loops.follows:
+        world.watch_turns(Explorer(trace) if explores else UnseenTurns(world, trace, target))
+    world.loops.taped = taped or samples
+    world.loops.differentiated = bool(wanted) or (given is not None and STATE.grad_enabled)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     trace.keeps_types = keeps_types and not (tapes or samples or given is not None)
@@ -456,7 +453,7 @@ def _lists(world: World, arguments: Arguments, tensors: Sequence[Tensor]) -> dic
     found = {}
     for leaf, tensor in zip(traced, tensors, strict=True):
         if leaf.rows is not None:
-            if world.loops is None:
+            if world.loops.follows:
                 raise AsGiven
             items = world.loops.lists.items_of_argument(tensor, leaf.rows)
             for item, array in zip(items, leaf.rows, strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from codegen.sizes import Sizes, limits
 from tracegrad.arguments.signature import Arguments
 from tracegrad.compiled.followed_paths import tree_of
 from tracegrad.compiled.sampled_ways import Ways, take_over
@@ -60,7 +61,7 @@ def _explored(calling: Any, arguments: Arguments, mode: Mode, run: Run) -> list[
             break
         end = end_of(calling._transform, arguments, again)
         tree, continues = tree_of(again, end, mode.target)
-        narrower = len(tree.sizes.guards) > len(last.trace.sizes.guards)
+        narrower = _is_narrower(tree.sizes, last.trace.sizes)
         if tree.closed or narrower or not (continues or again.supersedes):
             break
         if continues:
@@ -79,6 +80,12 @@ def _run(calling: Any, arguments: Arguments, mode: Mode, ways: Ways) -> Run | No
         raise
     except BaseException:  # an arm may leave the process (`sys.exit`)
         return None
+
+
+def _is_narrower(sizes: Sizes, before: Sizes) -> bool:
+    """Whether a length, or how several fit, is assumed that was not: more than a range of one."""
+    ranges = [limits(*guard) for guard in sizes.guards if guard not in before.guards]
+    return any(found is None or found[1] == found[2] for found in ranges)
 
 
 def _is_short(run: Run, mode: Mode) -> bool:

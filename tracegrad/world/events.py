@@ -162,7 +162,7 @@ class Told(Outcome):
             raise AsksMode
         if self.loops is not None:
             self.loops.needs_tape()
-        else:  # which is not to be done twice
+        if self.loops is None or self.loops.follows:  # which is not to be done twice
             self.turn = self.machine.turn = None
 
     def follows(self, x: Any) -> bool:

@@ -36,7 +36,7 @@ from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Entry, Joint, Limb, Meet, PathBuilder
 from tracegrad.world import joined_numbers
 from tracegrad.world.joined_numbers import FLOAT, WIDENED, Known, Look
-from tracegrad.world.loops.loop_heads import SUSPENDED, known_of, turn_of
+from tracegrad.world.loops.loop_heads import SUSPENDED, turn_of
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.numbers_in_turns import as_wide
 from tracegrad.world.loops.resumption import at_jump
@@ -582,10 +582,10 @@ class Joins:
         The run is made again, in which such numbers stay what they are in all turns.
         """
         loops, trace = self.world.loops, self.trace
-        known = known_of(trace.code, "numpy", trace.kinds) if loops is None else loops.known
+        known = loops.known
         new, known.keeps_floats = not known.keeps_floats, True
-        if new and not (self.world.effects or (loops is not None and loops.fixed)):
-            raise FromAnew if loops is None else Learned
+        if new and not (self.world.effects or loops.fixed):
+            raise FromAnew if loops.follows else Learned
         trace.read("what type a number has")
 
     def _looks_of(self, value: Value) -> set[Look]:

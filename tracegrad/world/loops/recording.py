@@ -106,7 +106,7 @@ class Loops(Unrolling):
         for code, target_index in self.states:
             self._watch_arrivals(code, target_index)
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
-        self.suspended: list[str] = []  # why what runs is gone through again in the same trace
+        self.suspended = [""] if self.follows else []  # why loops are not watched
         self.patience: int | None = None  # so many turns are unrolled, if not any number
         self.taped = True  # turns leave a tape
         self.untaped = False  # some have not
@@ -600,7 +600,7 @@ class Loops(Unrolling):
 
     def begins_unseen(self, frame: Any) -> bool:
         """Whether a frame, or one around, is in the first turn of a ``while`` that nobody told."""
-        while frame is not None:
+        while frame is not None and not self.follows:
             for target in whiles(frame.code):
                 known = (id(frame), target) in self.heads
                 tried = known or target in self.unclosed.get(frame.code, ())

@@ -10,6 +10,7 @@ from tracegrad.errors import ConversionError
 from tracegrad.runtime.array_manners import is_memory
 from tracegrad.runtime.concurrency import is_only_thread
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.path_tree import PathBuilder
 from tracegrad.tracing.restarts import TooManyTurns
 from tracegrad.world.loops.closing import Closing
 from tracegrad.world.loops.constant_arrays import gives_up
@@ -59,6 +60,11 @@ class Unrolling(Closing):
 
     def is_repeatable(self) -> bool:
         return not (self.fixed or self.world.effects) and is_only_thread()
+
+    @property
+    def follows(self) -> bool:
+        """Whether the run goes on along known paths: it closes no loop."""
+        return isinstance(self.trace.builder, PathBuilder)
 
     def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""
