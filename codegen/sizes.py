@@ -550,9 +550,10 @@ class Sizes:
         """The factors of a product, with simpler ones for those whose product is known."""
         left, found = [*atoms], list[Dim]()
         for composed, simple in self.unsolved.items():
-            ((known, times), *more) = composed.terms if isinstance(composed, Size) else ((), 1)
-            part = not more and len(known) < len(left) and factor % times == 0
-            if part and times > 1 and all(known.count(a) <= left.count(a) for a in known):
+            terms = composed.terms if isinstance(composed, Size) else ()
+            known, times = terms[0] if len(terms) == 1 else ((), 1)
+            part = 0 < len(known) < len(left) and times > 1 and factor % times == 0
+            if part and all(known.count(a) <= left.count(a) for a in known):
                 for atom in known:
                     left.remove(atom)
                 factor //= times

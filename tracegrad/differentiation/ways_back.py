@@ -263,7 +263,7 @@ class WaysBack:
                     if value not in self.active:
                         continue
                     reached.add(value)
-                    if value in flow.told and not (self._index(step) and flow.is_of_rows(value)):
+                    if value in flow.told and not (self._reads_at(step) and flow.is_of_rows(value)):
                         told[flow.told[value].number] = None
                     if flow.maybe.get(value):
                         told.update((x, None) for x in self._elements(step, value, flow))
@@ -285,7 +285,7 @@ class WaysBack:
         read = {v for step in depending for v in step.operands}
         return any(v in read and v not in flow.cts for v in steps[first - 1].results)
 
-    def _index(self, call: Call) -> Subscript | None:
+    def _reads_at(self, call: Call) -> Subscript | None:
         """Where a call reads, as lengths and numbers tell; what other calls give is added."""
         x, *arrays = map(self.reverse.staged, call.operands)
         read = Scattered(None, x, tuple(arrays), dict(call.attributes))
@@ -293,7 +293,7 @@ class WaysBack:
 
     def _elements(self, call: Call, value: Value, flow: Flow) -> Iterator[Value]:
         """The numbers that tell whether elements were met before that a call reads."""
-        index = self._index(call)
+        index = self._reads_at(call)
         if index is None or not flow.places[value].known:
             return  # what it gives is added, whatever was met
         for element, told in flow.maybe[value].items():

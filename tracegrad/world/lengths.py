@@ -422,7 +422,7 @@ class Lengths:
         if not (self.assume_some(add(by, -1)) and self.assume_some(of)):
             return None
         whole = quotient(of, by)
-        found = divmod(*map(int.__index__, (a, b)))
+        found = divmod(int.__index__(a), int.__index__(b))
         both = tuple(map(self.of, (whole, minus(of, mul((by, whole)))), found))
         return both if operation is divmod else both[operation is not operator.floordiv]
 
