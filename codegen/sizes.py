@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Any, TypeAlias
 
@@ -678,6 +678,10 @@ class Sizes:
         """Equal lengths without what turns count, where both depend on it alike."""
         if not (self.counts(a) or self.counts(b)):
             return a, b
+        cut = [d.atom() if isinstance(d, Size) else None for d in (a, b)]
+        match cut:
+            case [SliceLength() as one, SliceLength() as other] if other == replace(one, of=other.of):
+                a, b = one.of, other.of
         left = minus(a, b)
         if isinstance(left, int) or self.counts(left):
             return a, b

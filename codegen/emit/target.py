@@ -197,6 +197,8 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     where = place(origin)
     if check.look == "bool" and target.checks_returned:
         if check.operand.type.dtype == "bool":
+            if not outcome and check.operand.type.weak:  # Python's, of which ~True is -2
+                return f"{target.module}.logical_not({shown.text})", where
             return (shown.text if outcome else f"~{shown.at(UNARY)}"), where
         return f"{shown.at(COMPARE + 1)} {'!=' if outcome else '=='} 0", where
     if check.look == "bool":

@@ -113,6 +113,8 @@ class _Moved:
         certain = [*_certain(loop.turn)]
         inside = {*loop.results, *(r for node in walk(loop.turn.nodes) for r in node.results)}
         told = self._told(inside) - known
+        if loop.counter is not None and loop.counter.length is not None:
+            told.add(loop.counter.length.symbol)
         movable: dict[Value, Node] = {}
         work: list[Call] = []
         for node in certain:

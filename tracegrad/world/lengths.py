@@ -527,7 +527,9 @@ class Lengths:
             return range(*map(self.looked, operands))
         dims = [getattr(x, "dim", x) for x in operands]
         step = numbers[2] if len(numbers) > 2 else 1
-        if step not in (1, -1) or (type(operands[-1]) is Length and len(operands) > 2):
+        if (step < 1 and step != -1) or (type(operands[-1]) is Length and len(operands) > 2):
+            return range(*map(self.looked, operands))
+        if step > 1 and any(map(self._is_of_data, map(self.trace.sizes.resolve, dims[:2]))):
             return range(*map(self.looked, operands))
         made = range(*numbers)
         start, stop = (0, dims[0]) if len(dims) == 1 else dims[:2]
@@ -536,6 +538,9 @@ class Lengths:
         return made
 
     def _reversed(self, x: range) -> Any:
+        if x.step > 1:
+            self.fix_range(x)
+            return reversed(x)
         _, start, stop = self.ranges[id(x)]
         made = reversed(x)
         self.ranges[id(made)] = made, add(stop, -x.step), add(start, -x.step)
@@ -576,8 +581,8 @@ class Lengths:
         known = self.ranges.get(id(x.numbers if type(x) is Rows else x))
         if known is not None:
             _, start, stop = known
-            down = x.down if type(x) is Rows else x.step < 0
-            return minus(start, stop) if down else minus(stop, start)
+            step = (-1 if x.down else 1) if type(x) is Rows else x.step
+            return self.turns(start, stop, step)
         if type(x) is Items:
             return x.length
         return x._traced[1].type.shape[0] if type(x) is Tensor else rows_in(x)
@@ -657,10 +662,15 @@ class Lengths:
 
     def assume_turns(self, start: Dim, stop: Dim, step: int) -> None:
         """A loop makes enough turns to be one."""
-        sizes = self.trace.sizes
+        sizes, fewest = self.trace.sizes, (FEWEST - 1) * abs(step) + 1
         of = sizes.resolve(minus(stop, start) if step > 0 else minus(start, stop))
         if isinstance(of, Size) and not self._is_of_data(of):
-            self._assume(size_of(SliceLength(of, None, FEWEST, None)), FEWEST)
+            self._assume(size_of(SliceLength(of, None, fewest, None)), fewest)
+
+    def turns(self, start: Dim, stop: Dim, step: int) -> Dim:
+        """How many numbers a range has that is not empty."""
+        whole = minus(stop, start) if step > 0 else minus(start, stop)
+        return quotient(add(whole, abs(step) - 1), abs(step))
 
 
 _OF_NUMBERS: dict[int, int | None] = {

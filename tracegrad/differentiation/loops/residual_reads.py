@@ -29,7 +29,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.size_bounds import at_least
-from codegen.sizes import CountedLength, Dim, Sizes, minus, symbols
+from codegen.sizes import CountedLength, Dim, Sizes, minus, quotient, symbols
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiation.loops.residuals import INT, Facts, Unrollable
@@ -261,16 +261,17 @@ class Reading:
                 dims.append(made.attribute("size"))
             else:
                 return None
-        if abs(counter.step) != 1:
-            return None
         first, last = dims if counter.step > 0 else reversed(dims)
-        more = -first if isinstance(first, int) else 0
-        size = last if isinstance(first, int) else minus(last, first)
-        origin = Origin(section="backward")
+        step, sizes = abs(counter.step), self.graph.sizes
+        alone = isinstance(first, int) and step == 1
+        more: int = -first if alone else 0  # type: ignore[operator]
+        whole = minus(last, first)
+        size = last if alone else quotient(add_dims(whole, step - 1), step)
+        name = None if step == 1 else "count"
+        origin = Origin(name, name is not None, section="backward")
         number = self.reverse.builder.call(length, (), origin, size=size)[0]
-        sizes = self.graph.sizes
         of_data = not symbols(size).isdisjoint(sizes.data)
-        if of_data or at_least(add_dims(size, more), LEAST, sizes):
+        if of_data or at_least(whole, (LEAST - 1) * step + 1, sizes):
             self.counted[number] = more
         return Number(number, more)
 

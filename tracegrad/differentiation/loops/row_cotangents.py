@@ -26,7 +26,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.rewrite import substituted
-from codegen.sizes import Dim, Sizes
+from codegen.sizes import Dim, Size, Sizes, SliceLength
 from codegen.spelling import Slot, Subscript, Window
 from tracegrad.ops.elementwise.ufuncs import add, multiply, negative, subtract
 from tracegrad.ops.index_bounds import apart
@@ -119,7 +119,7 @@ def set_once(
     """
     sets: dict[Node, None] = {}
     for parameter, segmented in empty.items():
-        ways = _Ways(turn, parameter)
+        ways = _Ways(turn, parameter, sizes)
         if not ways.are_known():
             continue
         if ways.places:
@@ -144,9 +144,9 @@ def set_once(
     return _set(turn.nodes, sets.keys(), sizes)
 
 
-def met_by(turn: Turns, parameter: Value) -> tuple[Subscript, ...]:
+def met_by(turn: Turns, parameter: Value, sizes: Sizes) -> tuple[Subscript, ...]:
     """Where turns may write to a parameter that begins as zeros; nothing where nobody knows."""
-    ways = _Ways(turn, parameter)
+    ways = _Ways(turn, parameter, sizes)
     if not ways.are_known():
         return ()
     if ways.places:
@@ -187,11 +187,12 @@ class _Met:
 class _Ways:
     """The updates of a parameter's rows on the ways through a turn, to the next one."""
 
-    def __init__(self, turn: Turns, parameter: Value) -> None:
+    def __init__(self, turn: Turns, parameter: Value, sizes: Sizes) -> None:
         self.block = Block(turn.nodes)
         self.whole = turn
         self.turn = replace(turn, nodes=tuple(walk(turn.nodes)))
         self.parameter = parameter
+        self.sizes = sizes
         self.updates: list[Call] = []
         self.met_in_turn: list[Row] = []  # the rows of each of these
         self.places: list[tuple[Subscript, Row]] = []  # those that are the same in all turns
@@ -289,7 +290,7 @@ class _Ways:
             base = 0, 0
         if base is None:
             raise _Other
-        return (*base, _rows_of(call))
+        return (*base, _rows_of(call, self.sizes))
 
     def _place_of(self, index: Subscript) -> Row:
         """A place that is the same in all turns, by a number of its own."""
@@ -354,9 +355,14 @@ def _end_of_axis(call: Call) -> str | None:
     return None
 
 
-def _rows_of(call: Call) -> Dim:
-    spans: tuple[Dim, ...] = call.attribute("counts")
-    return spans[0] if call.attribute("index").windows else 1
+def _rows_of(call: Call, sizes: Sizes) -> Dim:
+    """How many rows an update meets; of a slice that ends with the axis in the last turn, all."""
+    if not call.attribute("index").windows:
+        return 1
+    span: Dim = call.attribute("counts")[0]
+    cut = span.atom() if isinstance(span, Size) and sizes.counts(span) else None
+    whole = isinstance(cut, SliceLength) and cut.stop is not None
+    return cut.stop if whole else span  # type: ignore[union-attr,return-value]
 
 
 def _first_meetings(rows: Sequence[Row]) -> list[int | None] | None:

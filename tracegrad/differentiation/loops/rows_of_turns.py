@@ -44,7 +44,7 @@ class RowsOfTurns:
         """Where cotangents behind the turns may be other than 0, as far as that is known."""
         for value, parameter in parameters.items():
             if mine[value] in self.empty - self.segmented:
-                places, met = Places(), met_by(turn, parameter)
+                places, met = Places(), met_by(turn, parameter, self.graph.sizes)
                 for index in met:
                     places.take(index)
                 if met:

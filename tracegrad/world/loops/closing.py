@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.sizes import Dim, Size, add, minus, symbols
+from codegen.sizes import Dim, Size, add, symbols
 from codegen.types import ArrayType, weak_of
 from tracegrad.ops.elementwise.ufuncs import add as add_values
 from tracegrad.ops.python_lists import either, handed, length
@@ -606,8 +606,7 @@ class Closing(NumbersInTurns):
         """How many turns a loop has from where it was first watched."""
         if head.ends is None:
             return len(head.numbers)
-        start, stop = head.ends
-        return minus(stop, start) if head.numbers.step > 0 else minus(start, stop)
+        return self.lengths.turns(*head.ends, head.numbers.step)  # type: ignore[no-any-return]
 
     def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
         if head.index is not None:

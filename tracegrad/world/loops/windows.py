@@ -51,12 +51,17 @@ def span_of(loops: Any, start: Any, stop: Any, step: int | None, axis: Dim) -> D
     grows = bool(numbers.names_in(span))
     if grows and (step not in (None, 1) or loops.trace.static_lengths):
         return None
-    within = [numbers.least(part) for part in (lowest, span, minus(axis, last))]
-    if any(part is None for part in within) or not all(map(loops.lengths.assume_some, within)):
+    if not numbers.are_some(lowest, span):
         return None
-    if not grows:
-        return span  # type: ignore[no-any-return]
     pairs = zip((first, last), (start, stop), strict=True)
+    if not numbers.are_some(minus(axis, last)):  # the last turn has fewer: ``X[i : i + 16]``
+        may_be_cut = type(span) is int and step in (None, 1) and not loops.trace.static_lengths
+        if not may_be_cut or not numbers.are_some(minus(axis, first)):
+            return None
+        pairs = zip((first,), (start,), strict=True)
+        span = slice_length(minus(axis, first), slice(None, span))
+    if not numbers.names_in(span):
+        return span  # type: ignore[no-any-return]
     counted = [_length_of_end(numbers, dim, end) for dim, end in pairs if numbers.names_in(dim)]
     known = dict(pair for pair in counted if pair is not None)
     return substitute(span, known) if numbers.names_in(span) <= known.keys() else None
@@ -160,6 +165,11 @@ class Polynomials:
         """The numbers in a polynomial that are no lengths."""
         return symbols(dim).intersection(self.names.values())
 
+    def are_some(self, *dims: Dim) -> bool:
+        """Whether polynomials are not below 0 in all turns, by a guard on lengths."""
+        least = [*map(self.least, dims)]
+        return None not in least and all(map(self.loops.lengths.assume_some, least))
+
     def least(self, dim: Dim) -> Dim | None:
         """The least that a polynomial is in all turns of the loops around."""
         found = dim
@@ -187,6 +197,8 @@ class Polynomials:
             first, stop = map(self.of, head.follows)
         elif head.ends is not None:
             first, stop = head.ends
+            if head.numbers.step > 1:  # which it may step over
+                return first, add(stop, -1)
         else:
             first, stop = head.numbers[0], head.numbers[-1] + head.numbers.step
         last = add(stop, -head.numbers.step)

@@ -1,0 +1,210 @@
+"""Loops over batches, ``for i in range(0, n, 16): X[i : i + 16]``: a program for all lengths.
+
+The last slice may be shorter. A range that goes in steps may end at a length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_close, assert_same_bits, run_eagerly, split
+
+import tracegrad as tg
+
+
+def descent(w, x, y):
+    for _ in range(2):
+        for i in range(0, len(x), 16):
+            rows, targets = x[i : i + 16], y[i : i + 16]
+            w = w - 0.1 * rows.T @ (rows @ w - targets) / len(rows)
+    return ((x @ w - y) ** 2).mean()
+
+
+def mean_of_each(w, x, y):
+    total = 0.0
+    for i in range(0, x.shape[0], 16):
+        total = total + ((x[i : i + 16] @ w - y[i : i + 16]) ** 2).mean()
+    return total
+
+
+def permuted(w, x, y):
+    order, total = np.argsort(y), 0.0
+    for i in range(0, len(x), 16):
+        rows = order[i : i + 16]
+        total = total + ((x[rows] @ w - y[rows]) ** 2).mean()
+    return total
+
+
+def whole_ones(w, x, y):
+    total = 0.0
+    for b in range(len(x) // 16):
+        total = total + (x[b * 16 : (b + 1) * 16] @ w * y[b * 16 : (b + 1) * 16]).sum()
+    return total
+
+
+def filled(w, x, y):
+    out = np.zeros_like(y)
+    for i in range(0, len(x), 16):
+        out[i : i + 16] = x[i : i + 16] @ w
+    return ((out - y) ** 2).mean()
+
+
+def by_sign(w, x, y):
+    total = 0.0
+    for i in range(0, len(x), 16):
+        rows = x[i : i + 16]
+        if rows.sum() > 0.0:
+            total = total + (rows @ w).sum()
+        else:
+            total = total - rows.mean()
+    return total
+
+
+def from_another_place(w, x, y):
+    total = 0.0
+    for i in range(3, len(x), 5):
+        total = total + x[i : i + 5].sum() * y[i] + y[i - 3 : i + 2].sum()
+    return total
+
+
+def overlapping(w, x, y):
+    total = w[0]
+    for i in range(0, len(y), 4):
+        rows = y[i : i + 10]
+        total = 0.5 * total + (rows * -0.0).sum() + (rows**2).sum() * w[1]
+    return total
+
+
+def tiles(w, x, y):
+    total = 0.0
+    for i in range(0, x.shape[0], 8):
+        for j in range(0, x.shape[1], 2):
+            total = total + (x[i : i + 8, j : j + 2] ** 2).sum() * w[j]
+    return total
+
+
+def running_mean(w, x, y):
+    mean, total = np.zeros(3), 0.0
+    for i in range(0, len(x), 16):
+        mean = 0.9 * mean + 0.1 * x[i : i + 16].mean(axis=0)
+        total = total + (mean * w).sum()
+    return total
+
+
+def pairs(w, x, y):
+    total = 0.0
+    for i in range(0, len(y) - 1, 2):
+        total = total + y[i] * y[i + 1]
+    return total * w[0]
+
+
+ONE_PROGRAM = [
+    *(descent, mean_of_each, permuted, whole_ones, filled, by_sign, from_another_place),
+    *(overlapping, tiles, running_mean, pairs),
+]
+
+
+def one_by_one(w, x, y):
+    i, total = 0, 0.0
+    while i < len(x):
+        total = total + ((x[i : i + 16] @ w - y[i : i + 16]) ** 2).mean()
+        i += 16
+    return total
+
+
+def collected(w, x, y):
+    found = []
+    for i in range(0, len(x), 16):
+        found.append(x[i : i + 16] @ w)
+    return ((np.concatenate(found) - y) ** 2).mean()
+
+
+def until_a_short_one(w, x, y):
+    total = 0.0
+    for i in range(0, len(x), 16):
+        rows = x[i : i + 16]
+        if len(rows) < 16:
+            break
+        total = total + (rows @ w).sum()
+    return total
+
+
+def counted(w, x, y):
+    count, total = 0, 0.0
+    for i in range(0, len(x), 16):
+        count += len(x[i : i + 16])
+        total = total + x[i : i + 16].sum() * w[0]
+    return total / count
+
+
+def numbered(w, x, y):
+    total = 0.0
+    for k, i in enumerate(range(0, len(x), 16)):
+        total = total + (x[i : i + 16] @ w).sum() / (k + 1)
+    return total
+
+
+OTHERS = [one_by_one, collected, until_a_short_one, counted, numbered]
+
+
+def arrays(n):
+    rng = np.random.default_rng(n)
+    return np.array([1.0, 0.5, -0.25]), rng.normal(size=(n, 3)), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("f", [*ONE_PROGRAM, *OTHERS], ids=lambda f: f.__name__)
+def test_batches_have_the_bits_of_eager_calls(f):
+    made, value = tg.value_and_grad(f, (0, 1, 2)), tg.compile(f)
+    for n in (160, 165, 192, 129, 200, 331, 20, 1):
+        given = arrays(n)
+        assert_same_bits(split(made(*given)), run_eagerly(f, given, (0, 1, 2)))
+        assert_same_bits(value(*given), f(*given))
+        if n == 331 and f in ONE_PROGRAM:
+            assert made.cache_info().versions == value.cache_info().versions == 1
+
+
+@pytest.mark.parametrize("f", [*ONE_PROGRAM, *OTHERS], ids=lambda f: f.__name__)
+def test_batches_in_source_for_jax(f):
+    made = tg.value_and_grad(f, (0, 1, 2), backend="jax")
+    for n in (48, 53, 64):
+        given = arrays(n)
+        found, expected = split(made(*given)), run_eagerly(f, given, (0, 1, 2))
+        for one, other in zip(found, expected, strict=True):
+            assert_close(one, other, 1e-10)
+
+
+def test_the_source_is_as_it_was_written():
+    source = str(tg.grad(mean_of_each).source(*arrays(165)))
+    assert "for i in range(0, x.shape[0], 16):" in source
+    assert "x[i : i + 16] @ w" in source
+    assert "count = (x.shape[0] + 15) // 16" in source
+
+
+@pytest.mark.parametrize("transform", [tg.hessian, tg.jacfwd])
+def test_other_derivatives(transform):
+    made = transform(tg.grad(mean_of_each) if transform is tg.jacfwd else mean_of_each)
+    for n in (160, 165):
+        w, x, y = arrays(n)
+        step = 1e-5
+        expected = [
+            (tg.grad(mean_of_each)(w + step * e, x, y) - tg.grad(mean_of_each)(w - step * e, x, y))
+            / (2 * step)
+            for e in np.eye(3)
+        ]
+        assert_close(made(w, x, y), np.array(expected), 1e-5)
+
+
+def test_batches_under_a_budget():
+    whole = tg.value_and_grad(descent)
+    made = tg.value_and_grad(tg.checkpoint(descent, max_bytes=2_000))
+    for n in (160, 165):
+        given = arrays(n)
+        assert_same_bits(split(made(*given)), split(whole(*given)))
+
+
+def test_batches_are_exported(tmp_path):
+    path = tmp_path / "exported.py"
+    tg.value_and_grad(mean_of_each).export(path, *arrays(160))
+    exported = tg.load(path, mean_of_each)
+    for n in (160, 165, 331):
+        assert_same_bits(split(exported(*arrays(n))), run_eagerly(mean_of_each, arrays(n)))
