@@ -160,3 +160,61 @@ def test_turns_compare_lengths_with_their_number():
     for n, m in ((12, 9), (12, 12), (9, 12), (20, 9), (3, 2), (2, 3), (30, 8)):
         x, y = np.linspace(0.5, 1.5, n), np.linspace(0.25, 2.5, m)
         assert_close(made(x, y)[0], f(x, y), 1e-12)
+
+
+class Layer:
+    shape: tuple[int, ...] = (3,)
+    sizes: object = (3, 7)
+
+
+LAYER = Layer()
+
+
+def has_the_shape_of_the_layer(x):
+    return x.sum() * (2.0 if x.shape == LAYER.shape else 3.0)
+
+
+def has_another_shape(x):
+    return x.sum() * (2.0 if x.shape != LAYER.shape else 3.0)
+
+
+def begins_with_that_shape(x):
+    return x.sum() * (2.0 if x.shape[:1] == LAYER.shape else 3.0)
+
+
+def is_a_size_of_the_layer(x):
+    return x.sum() * (2.0 if len(x) in LAYER.sizes else 3.0)
+
+
+OF_LAYERS = [
+    *(has_the_shape_of_the_layer, has_another_shape),
+    *(begins_with_that_shape, is_a_size_of_the_layer),
+]
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+@pytest.mark.parametrize("f", OF_LAYERS, ids=lambda f: f.__name__)
+def test_shapes_from_outside_may_be_others(f, transform, monkeypatch):
+    made = transform(f)
+    for turn, shape in enumerate([(3,), (4,), (4,), (4, 5), (4,), (3,), (), (5, 4), (5,)]):
+        monkeypatch.setattr(LAYER, "shape", shape)
+        monkeypatch.setattr(LAYER, "sizes", [shape, [*shape], {*shape}][turn % 3])
+        for n in (3, 4, 5, 4):
+            found = made(np.ones(n))
+            assert_close(found if transform is tg.compile else found[0], f(np.ones(n)), 0)
+
+
+@pytest.mark.parametrize(
+    "f, versions",
+    [
+        (lambda x: x.sum() * (2.0 if x.shape == (5,) else 3.0), 3),
+        (lambda x: x.sum() * (2.0 if x.shape != (2, 3) else 3.0), 1),
+        (lambda x: x.sum() * (2.0 if len(x) in (3, 7) else 3.0), 5),
+        (lambda x: x.sum() * (2.0 if len(x) not in {3, 4} else 3.0), 4),
+    ],
+)
+def test_numbers_that_a_length_is_not_part_ranges(f, versions):
+    made = tg.value_and_grad(f)
+    for n in (4, 1, 9, 5, 3, 2, 6, 7, 8, 10, 5, 3, 7, 1):
+        assert_close(made(np.ones(n))[0], f(np.ones(n)), 0)
+    assert made.cache_info().versions <= versions

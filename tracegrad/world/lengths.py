@@ -128,6 +128,7 @@ _READING = {id(len): "len", id(getattr): "", id(np.shape): "shape", id(np.size):
 """What tells lengths."""
 _DIVIDING = frozenset(map(id, (operator.floordiv, operator.mod, divmod)))
 _EQUALITIES = frozenset(map(id, (operator.eq, operator.ne)))
+_COMPARING = _EQUALITIES | {id(operator.contains)}
 _ORDERS = _EQUALITIES.union(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
 _LENGTHS = frozenset({Length, int})
 _UNPACKING = frozenset(map(id, (natives.unpack_sequence, natives.unpack_starred)))
@@ -262,8 +263,10 @@ class Lengths:
         key, kinds = id(operation), [type(x) for x in operands]
         if key in _JOINING and kinds[-1] is tuple and kinds[0] in (tuple, list):
             return None
-        if key in _EQUALITIES and self._are_equal(*operands):
-            return operation is operator.eq, None
+        if key in _COMPARING and not any(map(self.world.is_outside, operands)):
+            outcome = self._told(operation, *operands)
+            if outcome is not None:
+                return outcome, None
         if key in _ORDERS and Length in kinds and _LENGTHS.issuperset(kinds):
             outcome = self._compared(operation, *operands)
             if outcome is not None:
@@ -366,6 +369,16 @@ class Lengths:
         found = (holder for holder, known in self.trace.captured.values() if known is value)
         return next(map(int, found), None)
 
+    def _told(self, operation: Any, a: Any, b: Any) -> bool | None:
+        """Whether lengths, or shapes, are equal, or among some numbers; None where they are looked
+        at. Those that come from outside may be others in another call: the gate guards them.
+        """
+        if operation is operator.contains:
+            return False if self._is_none_of(a, b) else None
+        if self._are_equal(a, b):
+            return operation is operator.eq
+        return operation is operator.ne if self._differ(a, b) else None
+
     def _are_equal(self, a: Any, b: Any) -> bool:
         """Whether lengths, or shapes, are equal, in this call and in all others."""
         if (type(a) is tuple) is not (type(b) is tuple):
@@ -377,6 +390,28 @@ class Lengths:
         if any(int.__index__(n) != int.__index__(m) for n, m in pairs):
             return False
         return all(self._is_same(n, m) for n, m in pairs)
+
+    def _differ(self, a: Any, b: Any) -> bool:
+        """Whether two shapes are not equal, in this call and in all others."""
+        if not (type(a) is type(b) is tuple and {type(n) for n in (*a, *b)} <= _LENGTHS):
+            return False
+        if len(a) != len(b):
+            return True
+        pairs = [(n, m) for n, m in zip(a, b, strict=True) if int.__index__(n) != int.__index__(m)]
+        known = any(Length not in (type(n), type(m)) for n, m in pairs)
+        return known or any(self._compared(operator.ne, n, m) for n, m in pairs[:1])
+
+    def _is_none_of(self, numbers: Any, x: Any) -> bool:
+        """Whether a length is none of some numbers, in this call and in all others."""
+        if type(x) is not Length or type(numbers) not in (tuple, frozenset):
+            return False
+        number = int.__index__(x)
+        if not all(type(n) is int and n != number for n in numbers):
+            return False
+        below = max((n for n in numbers if n < number), default=None)
+        above = min((n for n in numbers if n > number), default=None)
+        near = [n for n in (below, above) if n is not None]
+        return all(self._compared(operator.ne, x, n) for n in near)
 
     def _is_same(self, a: int, b: int) -> bool:
         """Whether equal lengths are so in all other calls; one that is to be a number is that."""
