@@ -678,9 +678,9 @@ class Sizes:
         """Equal lengths without what turns count, where both depend on it alike."""
         if not (self.counts(a) or self.counts(b)):
             return a, b
-        cut = [d.atom() if isinstance(d, Size) else None for d in (a, b)]
-        match cut:
-            case [SliceLength() as one, SliceLength() as other] if other == replace(one, of=other.of):
+        one, other = (d.atom() if isinstance(d, Size) else None for d in (a, b))
+        if isinstance(one, SliceLength) and isinstance(other, SliceLength):
+            if other == replace(one, of=other.of):
                 a, b = one.of, other.of
         left = minus(a, b)
         if isinstance(left, int) or self.counts(left):
