@@ -461,6 +461,14 @@ def _rebuilt(atom: Atom, change: Callable[[Dim], Dim]) -> Dim:
             return quotient(change(of), change(by))
 
 
+def _without_cuts(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Of two lengths of like slices what is sliced: where these are equal, so are the slices."""
+    match [d.atom() if isinstance(d, Size) else d for d in (a, b)]:
+        case [SliceLength() as x, SliceLength() as y] if y == replace(x, of=y.of):
+            return x.of, y.of
+    return a, b
+
+
 def _age(name: str | None) -> int:
     """Symbols are numbered as they appear; the oldest of equal ones stands for all."""
     return int(name[1:]) if name is not None and name[1:].isdigit() else -1
@@ -678,11 +686,7 @@ class Sizes:
         """Equal lengths without what turns count, where both depend on it alike."""
         if not (self.counts(a) or self.counts(b)):
             return a, b
-        one, other = (d.atom() if isinstance(d, Size) else None for d in (a, b))
-        if isinstance(one, SliceLength) and isinstance(other, SliceLength):
-            if other == replace(one, of=other.of):
-                a, b = one.of, other.of
-        left = minus(a, b)
+        left = minus(*_without_cuts(a, b))
         if isinstance(left, int) or self.counts(left):
             return a, b
         more = {atoms: factor for atoms, factor in left.terms if factor > 0}
