@@ -495,3 +495,37 @@ def test_what_an_array_indexes_has_memory_of_its_own_without_programs(index, wri
                 assert np.allclose(gradient, wanted[1])
         finally:
             tg.config.compile = True
+
+
+@pytest.mark.parametrize("first", [9, 5])
+def test_an_index_is_asked_for_each_length(first):
+    """What a longer array has at an index, a shorter one may not have."""
+    reads = [
+        *(lambda t: t[7], lambda t: t[-8], lambda t: np.take(t, 7), lambda t: t[7, ...]),
+        *(lambda t: t.reshape(-1, 1)[7, 0], lambda t: t[::2][4]),
+    ]
+    for read in reads:
+        for n in (first, 9, 5, 9, 5):
+            plain, there = np.arange(1.0, n + 1), tg.tensor(np.arange(1.0, n + 1)).to("jax")
+            if n == 5:
+                with pytest.raises(IndexError):
+                    read(there)
+            else:
+                assert float(read(there)) == read(plain)
+
+
+def test_calls_without_a_program_raise_for_each_length():
+    def f(x):
+        try:
+            return x[7] * 2.0
+        except IndexError:
+            return x.sum()
+
+    jnp = pytest.importorskip("jax.numpy")
+    made = tg.value_and_grad(f, backend="jax")
+    with wide_jax():
+        for n in (3, 9, 4, 12, 8, 2, 9, 5):
+            for x in (np.linspace(1.0, 2.0, n), jnp.linspace(1.0, 2.0, n)):
+                value, slope = made(x)
+                assert abs(float(value) - f(np.linspace(1.0, 2.0, n))) < 1e-12
+                assert float(np.sum(np.asarray(slope))) == (2.0 if n > 7 else n)

@@ -369,6 +369,7 @@ to_device: OpRecord = OpRecord(
 
 _kernels: dict[tuple[OpRecord, Spelling], Callable[..., Any]] = {}
 _dtypes: dict[Any, Any] = {}
+MOST_KNOWN = 20_000  # of these, which are told by shapes
 _NO_SIZES = Sizes()
 
 
@@ -589,11 +590,16 @@ def _kernel(op: OpRecord, attributes: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def _result_dtype(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    """The dtype that NumPy gives the result, by the type rule; None for several results."""
+    """The dtype that NumPy gives the result, by the type rule; None for several results.
+
+    The rule raises what NumPy does for shapes that the op does not take, where JAX may not.
+    """
     types = tuple(map(type_of, arrays))
     shown = tuple((name, attribute_key(_NO_SIZES, value)) for name, value in attributes.items())
-    key = (op, tuple((t.dtype, t.weak) for t in types), shown)
+    key = (op, types, shown)
     if key not in _dtypes:
+        if len(_dtypes) > MOST_KNOWN:
+            _dtypes.clear()
         inferred = op.infer(Sizes(), *types, **attributes)
         _dtypes[key] = inferred.dtype if isinstance(inferred, ArrayType) else None
     return _dtypes[key]
