@@ -305,7 +305,13 @@ def _sweep_block(block: Block, rewriter: Rewriter) -> Block:
                 rewriter.append(with_blocks(node, inner))
             case Loop() | Join():
                 rewriter.producer.update((result, node) for result in node.results)
-                inner = tuple([_sweep_inner(b, rewriter) for b in node.blocks])
+                turn = node.turn if isinstance(node, Loop) else None
+                inner = tuple(
+                    [
+                        _sweep_turn(b, rewriter, node) if b is turn else _sweep_inner(b, rewriter)  # type: ignore[arg-type]
+                        for b in node.blocks
+                    ]
+                )
                 if isinstance(node, Join) and (one := _without_join(node, inner)) is not None:
                     rewriter.fired += 1
                     return one.with_nodes((*rewriter.nodes, *one.nodes))
@@ -326,6 +332,16 @@ def _sweep_inner(
         rewriter.looked(look, outcome)
     block = _sweep_block(block, rewriter)
     rewriter.nodes = around
+    rewriter.forget(known)
+    return block
+
+
+def _sweep_turn(block: Block, rewriter: Rewriter, loop: Loop) -> Block:
+    """The turn of a loop: it is known whose number tells a length, if it tells one."""
+    known = len(rewriter.learnt)
+    if loop.counter is not None and loop.counter.length is not None:
+        rewriter.learn(("turn", loop.counter.length.symbol), loop.label)
+    block = _sweep_inner(block, rewriter)
     rewriter.forget(known)
     return block
 

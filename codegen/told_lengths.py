@@ -29,6 +29,12 @@ def symbols_printed(node: Node, sizes: Sizes) -> set[str]:
     return {name for dim in dims for name in symbols(dim)}
 
 
+def symbols_of_attributes(call: Call, sizes: Sizes) -> set[str]:
+    """The symbols in all attributes of a call."""
+    dims = [sizes.resolve(dim) for _, value in call.attributes for dim in _dims_in(value)]
+    return {name for dim in dims for name in symbols(dim)}
+
+
 def _dims_in(value: Any) -> list[Dim]:
     if isinstance(value, tuple):
         return [dim for item in value for dim in _dims_in(item)]

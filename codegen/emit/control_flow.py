@@ -393,6 +393,7 @@ class FunctionEmitter(Emitter):
         turns = Turns(loop, self._held_by(loop))
         self.held[loop.label] = turns.held
         before = self._state()
+        given = dict(self.lengths.given), dict(self.lengths.before)
         self._resume(before.fork())
         self._enter(loop.turn)
         self._head(loop, counted, reads)
@@ -406,8 +407,7 @@ class FunctionEmitter(Emitter):
         self.writer.depth -= 1
         self.around.pop()
         if loop.counter:
-            if loop.counter.length:
-                self.lengths.given.pop(loop.counter.length.symbol, None)
+            self.lengths.given, self.lengths.before = given
             ended = loop.after or Unseen((), origin=loop.origin), before
         return self._follow(turns, ended, to)
 
@@ -424,6 +424,7 @@ class FunctionEmitter(Emitter):
             self.python_numbers.add(index)
             if (told := loop.counter.length) is not None:
                 self.lengths.given[told.symbol] = self._length_told(told, name)
+                self.lengths.before[told.symbol] = frozenset(v for v, _ in self._arrays())
         origin = loop.origin
         last = loop.turn.nodes[-1] if loop.turn.nodes else None
         if isinstance(last, Branch) and not loop.counter:

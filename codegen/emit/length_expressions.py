@@ -31,13 +31,14 @@ class Lengths:
         self.arrays = arrays
         self.item = item  # writes what stands in a tuple of lengths
         self.given: dict[str, Fragment] = {}  # symbols that variables of the program tell
+        self.before: dict[str, frozenset[Value]] = {}  # of other turns: values from before these
         self._products: dict[tuple[Dim, ...], Dim] = {}
 
     def shape(self, dims: tuple[Any, ...]) -> Shown:
         """A tuple of lengths: ``x.shape`` where an array has just these."""
         wanted = tuple(self.sizes.resolve(d) if isinstance(d, Size) else d for d in dims)
         if any(isinstance(d, Size) for d in wanted):
-            for value, name in self.arrays():
+            for value, name in self._of_now(*wanted):
                 if dims_of(self.sizes, value.type) == wanted and not value.type.either:
                     return Fragment(f"{name}.shape"), frozenset({name})
         reads: frozenset[str] = frozenset()
@@ -80,6 +81,14 @@ class Lengths:
             text += f"{sign if text else sign.strip(' +')}{term.at(PRODUCT)}"
         return Fragment(text, SUM), reads
 
+    def _of_now(self, *dims: Dim) -> Iterable[tuple[Value, str]]:
+        """The arrays that may be asked for lengths: those of the turn that tells these."""
+        told = self.before.keys() & {name for dim in dims for name in sz.symbols(dim)}
+        if not told:
+            return self.arrays()
+        others = frozenset().union(*(self.before[name] for name in told))
+        return [(value, name) for value, name in self.arrays() if value not in others]
+
     def _elements(self, shape: tuple[Dim, ...]) -> Dim:
         """The number of elements of an array of this shape."""
         found = self._products.get(shape)
@@ -92,7 +101,7 @@ class Lengths:
         if isinstance(atom, str) and atom in self.given:
             return self.given[atom], frozenset()
         whole = sz.symbol(atom) if isinstance(atom, str) else sz.size_of(atom)
-        for value, name in self.arrays():
+        for value, name in self._of_now(whole):
             if value in self.whole and self.whole[value] == atom:
                 return Fragment(name), frozenset({name})
             for axis, dim in enumerate(dims_of(self.sizes, value.type)):

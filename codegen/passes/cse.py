@@ -1,7 +1,8 @@
 """Does every computation once: common subexpression elimination.
 
 Two calls are the same when op, operands and attributes are; operands of a commutative op in any
-order. Sharing between forward and backward falls out: ``tanh`` in the backward is the forward's.
+order. A length that the number of a turn tells is the same in that turn alone. Sharing between
+forward and backward falls out: ``tanh`` in the backward is the forward's.
 A call that has to raise is not left out for one that may go for want of a reader. New arrays that
 are written to (zeros, of which some elements are set) stay one for each writer: to
 share one, each would have to copy it.
@@ -40,6 +41,7 @@ from codegen.ir import (
 from codegen.keys import attributes_key, type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
+from codegen.told_lengths import symbols_of_attributes
 from codegen.types import LIST
 
 
@@ -48,12 +50,20 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
     written = made_to_be_written(graph)
+    counted = {
+        node.counter.length.symbol
+        for node in graph.leading
+        if isinstance(node, Loop) and node.counter is not None and node.counter.length is not None
+    }
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
         if Trait.EFFECT in call.op.traits or call.results[0] in written:
             return None
         operands = [order.setdefault(value, len(order)) for value in call.operands]
         key = call_key(graph, call, operands)
+        if counted:  # lengths that a turn tells are others in turns of another loop
+            told = sorted(counted & symbols_of_attributes(call, graph.sizes))
+            key = (*key, *[r.facts.get(("turn", name)) for name in told])
         seen = r.facts.get(key)
         if seen is not None and (seen[0].origin.raises or not call.raises):
             return tuple(map(r.current, seen))

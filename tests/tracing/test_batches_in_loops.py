@@ -208,3 +208,129 @@ def test_batches_are_exported(tmp_path):
     exported = tg.load(path, mean_of_each)
     for n in (160, 165, 331):
         assert_same_bits(split(exported(*arrays(n))), run_eagerly(mean_of_each, arrays(n)))
+
+
+def left_by_a_look(w, x, y):
+    s = 0.0
+    for i in range(0, len(x), 8):
+        s = s + ((x[i : i + 8] @ w) ** 2).mean()
+        if y[i : i + 8].max() > 50:
+            break
+    return s
+
+
+def left_at_the_end(w, x, y):
+    s = 0.0
+    for i in range(0, len(x), 8):
+        s = s + (x[i : i + 8] @ w).sum()
+        if i + 8 >= len(x):
+            break
+    return s
+
+
+def returned_from(w, x, y):
+    for i in range(0, len(x), 8):
+        xb = x[i : i + 8]
+        w = w - 0.1 * xb.T @ (xb @ w) / xb.shape[0]
+        if y[i : i + 8].max() > 50:
+            return (w * len(xb)).sum()
+    return w.sum()
+
+
+def growing(w, x, y):
+    s = 0.0
+    for i in range(1, len(y)):
+        s = s + (y[:i] ** 2).mean()
+        if y[i] > 40.0:
+            break
+    return s
+
+
+def shrinking(w, x, y):
+    s = 0.0
+    for i in range(len(y) - 1):
+        s = s + (y[i:] ** 2).mean() + y[i:].std()
+        if y[i] > 40.0:
+            break
+    return s
+
+
+def windows(w, x, y):
+    s = 0.0
+    for i in range(len(y)):
+        s = s + (y[i : i + 5] ** 2).mean()
+        if y[i] > 40.0:
+            break
+    return s
+
+
+def written_and_left(w, x, y):
+    z = y * 1.0
+    for i in range(1, len(y)):
+        z[:i] = z[:i] - 0.1 * z[:i].mean()
+        if y[i] > 40:
+            break
+    return (z**2).sum()
+
+
+def appended(w, x, y):
+    L = []
+    for i in range(0, len(x), 8):
+        L.append((x[i : i + 8] @ w).mean())
+        if y[i : i + 8].max() > 50:
+            break
+    return sum(L)
+
+
+def in_epochs(w, x, y):
+    s = 0.0
+    for _ in range(3):
+        for i in range(0, len(x), 8):
+            xb = x[i : i + 8]
+            s = s * 0.5 + (xb @ w).var()
+            w = w - 0.01 * xb.mean(axis=0)
+            if y[i : i + 8].max() > 50:
+                break
+    return s
+
+
+def or_else(w, x, y):
+    s = 0.0
+    for i in range(0, len(x), 8):
+        s = s + (x[i : i + 8] @ w).mean()
+        if y[i : i + 8].max() > 50:
+            break
+    else:
+        s = s * 2.0
+    for i in range(0, len(x), 8):
+        s = s + (x[i : i + 8] * w).std()
+    return s
+
+
+LEFT_EARLY = [
+    *(left_by_a_look, left_at_the_end, returned_from, growing, shrinking, windows),
+    *(written_and_left, appended, in_epochs, or_else),
+]
+
+
+@pytest.mark.parametrize("f", LEFT_EARLY, ids=lambda f: f.__name__)
+def test_turns_have_widths_of_their_own_where_a_loop_is_left_early(f):
+    """The backward of the turn that leaves stands before that of the others."""
+    made = tg.value_and_grad(f, (0, 1, 2))
+    kept = tg.value_and_grad(tg.checkpoint(f, max_bytes=4_000), (0, 1, 2))
+    for n in (70, 64, 65, 9, 71):
+        for at in (None, n - 1, n // 2, n - 3):
+            w, x, y = arrays(n)
+            if at is not None:
+                y[at] = 60.0
+            expected = run_eagerly(f, (w, x, y), (0, 1, 2))
+            assert_equal(split(made(w, x, y)), expected)
+            if f in (left_by_a_look, growing):
+                assert_equal(split(kept(w, x, y)), expected)
+
+
+def assert_equal(found, expected):
+    """All but the signs of zeros."""
+    for one, other in zip(found, expected, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert np.array_equal(a, b)
