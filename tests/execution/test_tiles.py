@@ -283,10 +283,10 @@ def test_short_regions_and_unknown_lengths_stay_whole() -> None:
 
 def test_lengths_that_are_known_need_no_test() -> None:
     def looked_at(x: Any) -> Any:
-        return chain(x) * float(x.shape[0] % 10_000_000)  # Python looks at it
+        return chain(x) * float(x.shape[0] | 0)  # Python looks at it
 
     def in_its_order(x: Any) -> Any:
-        return looked_at(x) * float(x.shape[1] % 10)
+        return looked_at(x) * float(x.shape[1] | 0)
 
     for f, shape, said in [
         (looked_at, (LARGE - 1,), None),
