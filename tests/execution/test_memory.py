@@ -89,7 +89,7 @@ def elementwise(x, y):
 
 def looked_at(*shapes):
     """The sum of lengths, each of which Python looks at: a program is for these alone."""
-    return sum(float(n % 100_000) for shape in shapes for n in shape)
+    return sum(float(n | 0) for shape in shapes for n in shape)
 
 
 def layers(w, v, x, y):
