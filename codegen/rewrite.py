@@ -35,6 +35,7 @@ from codegen.ir import (
     with_operands,
 )
 from codegen.sizes import Settled
+from codegen.told_lengths import told_by_turns
 from codegen.types import ArrayType
 
 Rule: TypeAlias = "Callable[[Rewriter, Call], Value | tuple[Value, ...] | None]"
@@ -305,12 +306,10 @@ def _sweep_block(block: Block, rewriter: Rewriter) -> Block:
                 rewriter.append(with_blocks(node, inner))
             case Loop() | Join():
                 rewriter.producer.update((result, node) for result in node.results)
-                turn = node.turn if isinstance(node, Loop) else None
-                inner = tuple(
-                    [
-                        _sweep_turn(b, rewriter, node) if b is turn else _sweep_inner(b, rewriter)  # type: ignore[arg-type]
-                        for b in node.blocks
-                    ]
+                first, *more = node.blocks
+                inner = (
+                    _sweep_turn(first, rewriter, node),
+                    *[_sweep_inner(b, rewriter) for b in more],
                 )
                 if isinstance(node, Join) and (one := _without_join(node, inner)) is not None:
                     rewriter.fired += 1
@@ -336,11 +335,11 @@ def _sweep_inner(
     return block
 
 
-def _sweep_turn(block: Block, rewriter: Rewriter, loop: Loop) -> Block:
-    """The turn of a loop: it is known whose number tells a length, if it tells one."""
+def _sweep_turn(block: Block, rewriter: Rewriter, node: Loop | Join) -> Block:
+    """The turn of a loop, in which it is known which loop's number tells a length, or a body."""
     known = len(rewriter.learnt)
-    if loop.counter is not None and loop.counter.length is not None:
-        rewriter.learn(("turn", loop.counter.length.symbol), loop.label)
+    if (name := told_by_turns(node)) is not None:
+        rewriter.learn(("turn", name), node.label)
     block = _sweep_inner(block, rewriter)
     rewriter.forget(known)
     return block

@@ -479,8 +479,9 @@ class Slot:
 class Window:
     """A slice in a `Subscript` between two operands, which are whole numbers.
 
-    It lies within its axis in every call, so that nothing is cut off at the ends. Without a start
-    it begins with the axis, without a stop it ends with it.
+    It begins within its axis in every call. It ends there, too, so that nothing is cut off, but for
+    the last turns of a loop over batches: there the length that is given for it says how many are
+    left. Without a start it begins with the axis, without a stop it ends with it.
     """
 
     start: int | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from codegen.ir import Call, Graph, Node, Trait, Value, dims_of
+from codegen.ir import Call, Graph, Loop, Node, Trait, Value, dims_of
 from codegen.sizes import Dim, Size, Sizes, symbols
 
 
@@ -17,6 +17,12 @@ def lengths_told(graph: Graph, value: Value) -> Iterator[str]:
         name = dim.symbol() if isinstance(dim, Size) else None
         if name is not None:
             yield name
+
+
+def told_by_turns(node: Node) -> str | None:
+    """The symbol of the length that the number of a turn tells; None where it tells none."""
+    counter = node.counter if isinstance(node, Loop) else None
+    return None if counter is None or counter.length is None else counter.length.symbol
 
 
 def symbols_printed(node: Node, sizes: Sizes) -> set[str]:

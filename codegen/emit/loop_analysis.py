@@ -30,7 +30,7 @@ from codegen.ir import (
 from codegen.keys import attributes_key
 from codegen.sizes import Sizes
 from codegen.spelling import SUM, Fragment
-from codegen.told_lengths import symbols_printed
+from codegen.told_lengths import symbols_printed, told_by_turns
 
 
 class Paths:
@@ -265,9 +265,9 @@ def in_order(moves: Sequence[Move]) -> Iterator[list[Move]]:
 
 def numbers_as_lengths(node: Node, sizes: Sizes) -> Iterator[Value]:
     """The counter of a loop, once for each place in its turns where its number is a length."""
-    if isinstance(node, Loop) and node.counter and (told := node.counter.length):
+    if isinstance(node, Loop) and node.counter and (told := told_by_turns(node)):
         for inner in walk(node.turn.nodes):
-            if told.symbol in symbols_printed(inner, sizes):
+            if told in symbols_printed(inner, sizes):
                 yield node.counter.index
 
 

@@ -41,7 +41,7 @@ from codegen.ir import (
 from codegen.keys import attributes_key, type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
-from codegen.told_lengths import symbols_of_attributes
+from codegen.told_lengths import symbols_of_attributes, told_by_turns
 from codegen.types import LIST
 
 
@@ -50,11 +50,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
     written = made_to_be_written(graph)
-    counted = {
-        node.counter.length.symbol
-        for node in graph.leading
-        if isinstance(node, Loop) and node.counter is not None and node.counter.length is not None
-    }
+    counted = {name for node in graph.leading if (name := told_by_turns(node)) is not None}
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
         if Trait.EFFECT in call.op.traits or call.results[0] in written:

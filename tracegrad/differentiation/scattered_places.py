@@ -1,4 +1,4 @@
-"""Where a cotangent that reads of elements and slices make is not 0: what they have named."""
+"""Remembers to which places of a cotangent reads by an index have added something."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ from codegen.ir import (
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import cse
 from codegen.sizes import symbols
-from codegen.told_lengths import lengths_told, symbols_printed
+from codegen.told_lengths import lengths_told, symbols_printed, told_by_turns
 from codegen.types import LIST, weak
 from tracegrad.optimizer.alike_items import alike_items
 from tracegrad.optimizer.numbers_of_turns import begins
@@ -113,8 +113,8 @@ class _Moved:
         certain = [*_certain(loop.turn)]
         inside = {*loop.results, *(r for node in walk(loop.turn.nodes) for r in node.results)}
         told = self._told(inside) - known
-        if loop.counter is not None and loop.counter.length is not None:
-            told.add(loop.counter.length.symbol)
+        if (name := told_by_turns(loop)) is not None:
+            told.add(name)
         movable: dict[Value, Node] = {}
         work: list[Call] = []
         for node in certain:

@@ -37,6 +37,7 @@ from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.ops.elementwise.ufuncs import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.python_lists import item, least, length, list_item, most
 from tracegrad.ops.shape.indexing import element, gather, getitem_basic
+from tracegrad.ops.staging import length_in
 
 FREE = frozenset({getitem_basic, element, gather, list_item})
 """Ops that are computed again in the backward, where what they read is at hand."""
@@ -207,12 +208,7 @@ class Reading:
 
     def _as_length(self, value: Value) -> Dim | None:
         """A number as a length, where it is one."""
-        known, made = self.graph.constant(value), self.graph.producer.get(value)
-        if known is not None:
-            return known.value  # type: ignore[return-value]
-        if isinstance(made, Call) and made.op is length:
-            return made.attribute("size")  # type: ignore[no-any-return]
-        return None
+        return length_in(self.graph.producer.get(value))
 
     def _count(self, loop: Loop, facts: Facts, in_turn: bool, again: bool) -> Number:
         """How many whole turns there were, on a path that leaves the loop so."""
@@ -252,23 +248,16 @@ class Reading:
 
     def _turns_of(self, counter: Counter) -> Number | None:
         """The number of turns, where lengths tell it: see `LEAST`."""
-        dims: list[Dim] = []
-        for value in (counter.start, counter.stop):
-            known, made = self.graph.constant(value), self.graph.producer.get(value)
-            if known is not None:
-                dims.append(known.value)  # type: ignore[arg-type]
-            elif isinstance(made, Call) and made.op is length:
-                dims.append(made.attribute("size"))
-            else:
-                return None
-        first, last = dims if counter.step > 0 else reversed(dims)
+        ends = counter.start, counter.stop
+        first, last = map(self._as_length, ends if counter.step > 0 else reversed(ends))
+        if first is None or last is None:
+            return None
         step, sizes = abs(counter.step), self.graph.sizes
-        alone = isinstance(first, int) and step == 1
-        more: int = -first if alone else 0  # type: ignore[operator]
         whole = minus(last, first)
-        size = last if alone else quotient(add_dims(whole, step - 1), step)
-        name = None if step == 1 else "count"
-        origin = Origin(name, name is not None, section="backward")
+        size, more = quotient(add_dims(whole, step - 1), step), 0
+        if isinstance(first, int) and step == 1:  # written as the length, less a number
+            size, more = last, -first
+        origin = Origin(None if step == 1 else "count", step != 1, section="backward")
         number = self.reverse.builder.call(length, (), origin, size=size)[0]
         of_data = not symbols(size).isdisjoint(sizes.data)
         if of_data or at_least(whole, (LEAST - 1) * step + 1, sizes):

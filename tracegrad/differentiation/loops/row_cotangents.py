@@ -360,9 +360,10 @@ def _rows_of(call: Call, sizes: Sizes) -> Dim:
     if not call.attribute("index").windows:
         return 1
     span: Dim = call.attribute("counts")[0]
-    cut = span.atom() if isinstance(span, Size) and sizes.counts(span) else None
-    whole = isinstance(cut, SliceLength) and cut.stop is not None
-    return cut.stop if whole else span  # type: ignore[union-attr,return-value]
+    match span.atom() if isinstance(span, Size) and sizes.counts(span) else None:
+        case SliceLength(_, None, int(width), None):
+            return width
+    return span
 
 
 def _first_meetings(rows: Sequence[Row]) -> list[int | None] | None:

@@ -1,12 +1,13 @@
-"""Slices whose ends turns count: how far apart these are, and whether nothing is ever cut off.
+"""Slices whose ends turns count: how far apart these are, and whether anything is cut off.
 
 The numbers of a turn are polynomials over the counters of loops and over lengths. Where two ends
 lie within the axis for the first and the last number of each counter, nothing is cut off. What only
-lengths tell of that is a guard of the program. If they differ by a number or a length, a slice
-between them has one shape in all turns (``x[i : i + 4]``). If how far apart they are depends on a
-counter (``x[:i]``), the number of the turn is a length of its own (`Sizes.counters`): it is the
-same in all arrays of the turn, and where an operation needs it to be something, the loop is
-unrolled. Of any other slice the numbers of now are looked at.
+lengths tell of that is a guard of the program. Where just the last turns may reach behind the axis,
+as those of batches do (``X[i : i + 16]``), their width is ``min(16, n - i)``. If they differ by a
+number or a length, a slice between them has one shape in all turns (``x[i : i + 4]``). If how far
+apart they are depends on a counter (``x[:i]``), the number of the turn is a length of its own
+(`Sizes.counters`): it is the same in all arrays of the turn, and where an operation needs it to be
+something, the loop is unrolled. Of any other slice the numbers of now are looked at.
 """
 
 from __future__ import annotations
