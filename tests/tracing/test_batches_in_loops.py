@@ -334,3 +334,32 @@ def assert_equal(found, expected):
     for one, other in zip(found, expected, strict=True):
         for a, b in zip(one, other, strict=True):
             assert np.array_equal(a, b)
+
+
+def written_columns(w, x, y):
+    out = tg.zeros((len(x), 2))
+    for i in range(0, len(x), 8):
+        out[i : i + 8, 0] = x[i : i + 8] @ w
+    return (out[:, 0] * y).sum()
+
+
+def written_tiles(w, x, y):
+    out = tg.zeros((len(x), len(x)))
+    for i in range(0, len(x), 8):
+        out[i : i + 8, i : i + 8] = x[i : i + 8] @ x[i : i + 8].T * w[0]
+    return (out**2).sum()
+
+
+def written_by_number(w, x, y):
+    out = tg.zeros((3, 12))
+    for t in range(12):
+        out[:, t] = x[:3] @ w * t
+    return (out**2).sum()
+
+
+@pytest.mark.parametrize("f", [written_columns, written_tiles, written_by_number])
+def test_what_is_taken_out_lies_in_one_part(f):
+    """Products of matrices have other last bits where a column lies in parts."""
+    made = tg.value_and_grad(f, (0, 1))
+    for n in (64, 70, 72, 100, 200):
+        assert_equal(split(made(*arrays(n))), run_eagerly(f, arrays(n), (0, 1)))

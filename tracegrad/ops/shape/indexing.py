@@ -29,7 +29,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentValueError, DTypeError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise.ufuncs import alias, astype
+from tracegrad.ops.elementwise.ufuncs import alias, astype, copy_in_order
 from tracegrad.ops.elementwise.ufuncs import where as choose
 from tracegrad.ops.index_bounds import axes_used, inside, spans_in_turns, width
 from tracegrad.ops.program_functions import needs
@@ -438,9 +438,19 @@ COPIED = "out = np.array(x)"
 
 def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
     """``x[index]`` in memory of its own, so that writing to `x` needs no copy of the whole."""
-    if arrays or _is_element(x, index):
-        return getitem_at(x, *arrays, index=index, **at)
-    return getitem_copy(x, index=index)
+    if not arrays and not _is_element(x, index):
+        return getitem_copy(x, index=index)
+    taken = getitem_at(x, *arrays, index=index, **at)
+    apart = index.windows or not any(map(ndim_of, arrays))
+    return copy_in_order(taken) if apart and ndim_of(taken) and _lies_apart(index) else taken
+
+
+def _lies_apart(index: Subscript) -> bool:
+    """Whether what an index without arrays names may lie in several parts, as a column does."""
+    items = [*index.items]
+    while items and items[-1] == slice(None):
+        items.pop()
+    return any(not isinstance(item, int | Slot) for item in items[:-1])
 
 
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
