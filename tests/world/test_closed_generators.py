@@ -82,6 +82,7 @@ def test_what_is_behind_the_loop_sees_them_closed(
             expected = function(p, X)
             assert value(p, X)[0] == expected
             assert compiled(p, X) == expected
+            gc.collect()
             assert LOG == ["closed", "behind"] * 3
             assert OPEN == {"rows": 0}
 

@@ -717,7 +717,8 @@ def drive(m: Machine, f: Frame) -> Iterator[Any]:
                     break
                 thrown.__traceback__ = tracebacks.clean(thrown.__traceback__)
                 instruction = f.program.instructions[f.index]
-                if instruction.name == "RESUME" and instruction.arg & 3 >= 2:
+                delegates = instruction.name == "RESUME" and instruction.arg & 3 >= 2
+                if delegates and (m.runs or not m.given_up):
                     value, error = throw_on(m, f, thrown)
                 else:
                     value, error = ABSENT, thrown
