@@ -234,8 +234,10 @@ def solved(a: Dim, b: Dim) -> tuple[str, int] | None:
     match atoms[0]:
         case str() as name if value >= 0:
             return name, value
-        case SliceLength(of, int(start), None, None) if start > 0 and value > 0:  # x[start:]
-            return solved(of, value + start)
+        case SliceLength() as sliced:  # of which one number alone may have so many elements
+            limited = limits(size_of(sliced), value)
+            if limited is not None and limited[1] == limited[2]:
+                return solved(limited[0], limited[1])
     return None
 
 
@@ -650,7 +652,7 @@ class Sizes:
         return dim == 1 or (symbols(dim) <= self.seen.keys() and self.value(dim) == 1)
 
     def _assume(self, a: Dim, b: Dim) -> None:
-        a, b = self._without_counters(self.resolve(a), self.resolve(b))
+        a, b = self._without_ends(*self._without_counters(self.resolve(a), self.resolve(b)))
         if a == b:
             return
         for name in sorted((symbols(a) | symbols(b)) & self.data.keys()):
@@ -692,6 +694,16 @@ class Sizes:
         more = {atoms: factor for atoms, factor in left.terms if factor > 0}
         less = {atoms: -factor for atoms, factor in left.terms if factor < 0}
         return _canonical(more), _canonical(less)
+
+    def _without_ends(self, a: Dim, b: Dim) -> tuple[Dim, Dim]:
+        """Equal lengths of like slices: what is sliced, where that ends before the slices do."""
+        whole = _without_cuts(a, b)
+        item = a.atom() if isinstance(a, Size) and whole != (a, b) else None
+        if not isinstance(item, SliceLength) or item.stop is None or item.step is not None:
+            return a, b
+        length, other = map(self.value, whole)
+        ends = 0 <= (item.start or 0) < length < item.stop
+        return whole if ends and length == other else (a, b)
 
     def _keep(self, a: Dim, b: Dim) -> None:
         """Of two lengths that no symbol's value makes equal, the simpler stands for the other."""

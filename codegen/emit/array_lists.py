@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from codegen import sizes as sz
 from codegen.emit.elements import UnspokenError
 from codegen.emit.places import turns_axes
-from codegen.ir import Again, Call, Constant, Graph, Loop, Node, Trait, Value, dims_of, ends, walk
+from codegen.ir import Again, Call, Constant, Graph, Loop, Node, Value, dims_of, ends, walk
 from codegen.memory_order import Ordered, ordered_values
-from codegen.sizes import Dim, Size
+from codegen.sizes import Dim
+from codegen.told_lengths import number_in_lengths, numpy_text
 from codegen.types import LIST, ArrayType
 
 COPIED = "x[index].copy()"
@@ -49,10 +50,8 @@ class Saved:
 
 
 def text_of(node: Node) -> str:
-    """The NumPy spelling of a call."""
-    if not isinstance(node, Call):
-        return ""
-    return node.op.spelled("numpy", dict(node.attributes)).text
+    """The NumPy spelling of a call; nothing of other nodes."""
+    return numpy_text(node) if isinstance(node, Call) else ""
 
 
 def find_lists(graph: Graph) -> dict[Value, Saved]:
@@ -148,30 +147,11 @@ def turns_of(graph: Graph, loop: Loop, first: int) -> Dim:
     known = isinstance(graph.constant(counter.start), Constant)
     if not (known if counter.step == 1 else first == 0):
         raise UnspokenError("rows of turns that begin anywhere")
-    start, stop = (length_of(graph, v) for v in (counter.start, counter.stop))
+    start, stop = (number_in_lengths(graph, v) for v in (counter.start, counter.stop))
+    if start is None or stop is None:
+        raise UnspokenError("a number that no length tells")
     low, high = (start, stop) if counter.step == 1 else (stop, start)
     return sz.minus(high, low)
-
-
-def length_of(graph: Graph, value: Value) -> Dim:
-    """What an int is, told by lengths."""
-    made = graph.producer.get(value)
-    if isinstance(made, Constant) and type(made.value) is int:
-        return made.value
-    if isinstance(made, Call) and Trait.EXTENT in made.op.traits:
-        size = made.attribute("size")
-        assert isinstance(size, int | Size)
-        return graph.sizes.resolve(size)
-    if text_of_sum(made):
-        assert isinstance(made, Call)
-        a, b = (length_of(graph, v) for v in made.operands)
-        return sz.add(a, b) if text_of(made) == "a + b" else sz.minus(a, b)
-    raise UnspokenError("a number that no length tells")
-
-
-def text_of_sum(node: Node | None) -> bool:
-    """Whether a node adds or subtracts ints."""
-    return node is not None and text_of(node) in ("a + b", "a - b")
 
 
 def note_order_of_rows(graph: Graph, lists: Mapping[Value, Saved]) -> Ordered:

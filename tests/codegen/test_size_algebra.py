@@ -422,6 +422,9 @@ def test_of_many_equalities_of_composed_lengths_the_further_are_looks():
         (lambda n: mul([2, n]), 6, 3),
         (lambda n: slice_length(n, slice(1, None)), 2, 3),
         (lambda n: slice_length(add(n, -1), slice(None, -2)), 1, 4),
+        (lambda n: slice_length(n, slice(64, 80)), 6, 70),
+        (lambda n: slice_length(n, slice(1, 80, 3)), 1, None),  # 2, 3 and 4 are
+        (lambda n: slice_length(n, slice(64, 80)), 16, None),  # 80 and more are
         (lambda n: mul([2, n]), 5, None),  # no length is
         (lambda n: slice_length(n, slice(3, None)), 0, None),  # 0, 1, 2 and 3 are
         (lambda n: slice_length(n, slice(None, None, 2)), 2, None),  # 3 and 4 are

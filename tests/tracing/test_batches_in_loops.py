@@ -163,6 +163,30 @@ def test_batches_have_the_bits_of_eager_calls(f):
             assert made.cache_info().versions == value.cache_info().versions == 1
 
 
+def from_the_second(w, x, y):
+    total = 0.0
+    for i in range(1, len(x) - 1, 16):
+        total = total + (x[i : i + 16] @ w * i).sum() / len(x)
+    return total
+
+
+def named_in_turn(w, x, y):
+    names = [f"batch {i}" for i in range(0, len(x), 16)]
+    return (x @ w).sum() * len(names[-1]) + y.sum()
+
+
+FEW_BATCHES = [mean_of_each, permuted, filled, from_the_second, named_in_turn]
+
+
+@pytest.mark.parametrize("f", FEW_BATCHES, ids=lambda f: f.__name__)
+def test_a_few_batches_are_a_version_for_each_number_of_them(f):
+    made = tg.value_and_grad(f, (0, 1, 2))
+    for n in (33, 48, 40, 17, 32, 30, 47, 3, 15, 34):  # three batches, two or one
+        given = arrays(n)
+        assert_same_bits(split(made(*given)), run_eagerly(f, given, (0, 1, 2)))
+    assert made.cache_info().versions <= 4
+
+
 @pytest.mark.parametrize("f", [*ONE_PROGRAM, *OTHERS], ids=lambda f: f.__name__)
 def test_batches_in_source_for_jax(f):
     made = tg.value_and_grad(f, (0, 1, 2), backend="jax")

@@ -26,6 +26,7 @@ from codegen.sizes import (
     mul,
     quotient,
     size_of,
+    slice_length,
     symbol,
     symbols,
 )
@@ -206,6 +207,16 @@ class Lengths:
         _, start, stop = self.ranges.get(id(x), (None, 0, 0))
         self.fix(start)
         self.fix(stop)
+
+    def fix_turns(self, x: Any, step: int) -> None:
+        """A loop makes so many turns as now: its end may be another, where it goes in steps."""
+        _, start, stop = self.ranges.get(id(x), (None, 0, 0))
+        of = minus(stop, start)
+        counted = step > 1 and not isinstance(self.trace.sizes.resolve(start), Size)
+        if counted and isinstance(of, Size) and self.trace.sizes.value(of) > 0:
+            self.fix(slice_length(of, slice(None, None, step)))
+        else:
+            self.fix_range(x)
 
     def has_next(self, iterator: Any, left: range) -> bool:
         """Whether an iterator over a range gives one more number, in this run and in all others."""

@@ -9,13 +9,13 @@ from codegen import sizes as sz
 from codegen.ir import Again, Builder, Call, Constant, Graph, Loop, Node, Origin, Trait, Value
 from codegen.sizes import Dim, Size, Sizes, SliceLength
 from codegen.spelling import Slot, Subscript
+from codegen.told_lengths import number_in_lengths
 from codegen.types import LIST, weak
 from tracegrad.differentiation.batched_values import batching_rule, on_each
 from tracegrad.ops.elementwise.ufuncs import add, subtract
 from tracegrad.ops.python_lists import collected
 from tracegrad.ops.shape.indexing import gather, getitem_basic
 from tracegrad.ops.shape.joining import part_of
-from tracegrad.optimizer.numbers_of_turns import dim_of
 
 FIRST = Subscript((Slot(0),))
 INT = weak("int")
@@ -62,7 +62,7 @@ def span_of(graph: Graph, loop: Loop) -> Span | None:
     counter = loop.counter
     if counter is None or counter.step not in (1, -1):
         return None
-    ends = [dim_of(graph, value) for value in (counter.start, counter.stop)]
+    ends = [number_in_lengths(graph, value) for value in (counter.start, counter.stop)]
     if counter.step < 0:
         ends = [None if end is None else sz.add(end, 1) for end in reversed(ends)]
     first, stop = (end if end is None else graph.sizes.resolve(end) for end in ends)

@@ -144,8 +144,11 @@ class Loops(Unrolling):
     def _advances(self, iterator: Any) -> None:
         """An iterator goes on that is not a loop's: turns in which it was not made change it."""
         if not takes_one(self, iterator):
-            self.lengths.looked(iterator)
-            self.lengths.fix_range(iterator)
+            if type(iterator) is RANGE:
+                self.lengths.fix_turns(iterator, left_of(iterator).step)
+            else:
+                self.lengths.looked(iterator)
+                self.lengths.fix_range(iterator)
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
@@ -421,7 +424,7 @@ class Loops(Unrolling):
             elif head.follows is not None:
                 self._lacks("the last turns of a loop", head)
             if not (goes_on and self.lengths.assume_some_turns(head.ends, head.numbers.step)):
-                self.lengths.fix_range(head.iterator)
+                self.lengths.fix_turns(head.iterator, head.numbers.step)
             if head.open:
                 self._release(head)
             elif head.index is not None:
