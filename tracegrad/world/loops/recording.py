@@ -148,7 +148,6 @@ class Loops(Unrolling):
                 self.lengths.fix_turns(iterator, left_of(iterator).step)
             else:
                 self.lengths.looked(iterator)
-                self.lengths.fix_range(iterator)
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
