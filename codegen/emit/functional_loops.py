@@ -590,8 +590,10 @@ class FunctionalEmitter(FunctionEmitter):
             count = f"{start.at(SUM)} - {stop.at(SUM + 1)}"
         if step == -1:
             return f"0, {count}", f"{start.at(SUM)} - {name}"
-        sign = "-" if step < 0 else "+"
-        return f"0, {count}", f"{start.at(SUM)} {sign} {abs(step)} * {name}"
+        passed = f"{abs(step)} * {name}"
+        if first == 0 and step > 0:
+            return f"0, {count}", passed
+        return f"0, {count}", f"{start.at(SUM)} {'-' if step < 0 else '+'} {passed}"
 
     def _while(
         self, turn: Turn, carried: Sequence[str], counted: Sequence[Fragment]

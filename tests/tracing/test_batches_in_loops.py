@@ -190,11 +190,20 @@ def test_a_few_batches_are_a_version_for_each_number_of_them(f):
 @pytest.mark.parametrize("f", [*ONE_PROGRAM, *OTHERS], ids=lambda f: f.__name__)
 def test_batches_in_source_for_jax(f):
     made = tg.value_and_grad(f, (0, 1, 2), backend="jax")
-    for n in (48, 53, 64):
+    for n in (48, 53, 160, 170):
         given = arrays(n)
         found, expected = split(made(*given)), run_eagerly(f, given, (0, 1, 2))
         for one, other in zip(found, expected, strict=True):
             assert_close(one, other, 1e-10)
+    if f in ONE_PROGRAM:
+        assert "loops that are unrolled" not in str(made.explain())
+
+
+def test_in_source_for_jax_the_last_batches_stand_behind_the_loop():
+    for f, behind in ((mean_of_each, ["160:176"]), (overlapping, ["160:170", "164:174"])):
+        source = str(tg.grad(f, backend="jax").source(*arrays(165)))
+        assert source.count("fori_loop") == 2
+        assert all(f"[{rows}]" in source for rows in behind)
 
 
 def test_the_source_is_as_it_was_written():

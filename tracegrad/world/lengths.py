@@ -575,7 +575,8 @@ class Lengths:
         step = numbers[2] if len(numbers) > 2 else 1
         if (step < 1 and step != -1) or (type(operands[-1]) is Length and len(operands) > 2):
             return range(*map(self.looked, operands))
-        if step > 1 and any(map(self._is_of_data, map(self.trace.sizes.resolve, dims[:2]))):
+        told = any(map(self._is_of_data, map(self.trace.sizes.resolve, dims[:2])))
+        if step > 1 and (told or self.trace.static_lengths):
             return range(*map(self.looked, operands))
         made = range(*numbers)
         start, stop = (0, dims[0]) if len(dims) == 1 else dims[:2]

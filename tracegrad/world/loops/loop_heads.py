@@ -34,6 +34,8 @@ class Known:
         """Those whose first turn stands by itself: see `residuals.FirstTurn`."""
         self.lacked: Beginnings = WeakKeyDictionary()
         """Those of which a run has not seen the last turns."""
+        self.short: WeakKeyDictionary[CodeType, dict[tuple[int, int], int]] = WeakKeyDictionary()
+        """By those whose last turns have fewer rows, and the number of the last: how many have."""
         self.keeps_floats = False
         """Whether a float of Python's that is recorded stays one in all turns: it shows."""
 
@@ -145,6 +147,7 @@ class Head:
     further: set[Any] = field(default_factory=set)  # nodes that do so
     next_index: Any = None  # the number in the turn that is about to be recorded
     peeled: bool = False  # a turn stands before the loop
+    short: int = 0  # so many turns stand behind it
     follows: Any = None  # the first number and the one behind the last, as values
     counted: Any = None  # the range, where counters of loops around tell these
     whiles: set[int] = field(default_factory=set)  # in it, of which turns were tried once more

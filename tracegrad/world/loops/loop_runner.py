@@ -282,7 +282,8 @@ class Walk:
         if counter is None:
             level.turned = True
             return level.limb.turn
-        number = ABSENT if goes_on is False else next(level.numbers, ABSENT)
+        ends = goes_on is False or len(left_of(level.numbers)) == level.head.short
+        number = ABSENT if ends else next(level.numbers, ABSENT)
         if goes_on and number is ABSENT:
             number = self.values.get(counter.index, level.head.numbers[-1])
         if number is not ABSENT:
@@ -317,7 +318,8 @@ class Walk:
         numbers, counter = None, cycle.counter
         if counter is not None:
             start, stop = (int(self.value(v)) for v in (counter.start, counter.stop))
-            numbers = iter(range(start, stop, counter.step))
+            left = self.heads[cycle].short  # so many numbers are left when the loop ends
+            numbers = iter(range(start, stop + left * counter.step, counter.step))
         self._give(cycle, cycle.arguments)
         self.rows.update((known.parameter, []) for known in self.heads[cycle].collects)
         nodes = self.trace.builder.nodes

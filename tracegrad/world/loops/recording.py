@@ -130,8 +130,13 @@ class Loops(Unrolling):
         if head is None:
             self._advances(shown)
             return next(iterator, *default)
+        ended = head.short and len(left_of(iterator)) == head.short
         number = next(iterator, *default)
         if default and number is default[0]:
+            return number
+        if ended:
+            self.settle(head)
+            self.ranges.pop(id(iterator), None)
             return number
         frame = self.world.machine.frame
         if frame is not head.frame or frame.index != head.target or head.cycle is not None:
@@ -298,6 +303,8 @@ class Loops(Unrolling):
         if following == "STORE_FAST" and shown is iterator:
             name = frame.program.slots[slot]
         head = Head(frame, frame.index, iterator, shown, left_of(iterator), name)
+        if follows is None and counted is None:
+            self._shorten(head)
         head.follows, head.counted = None if follows is None else follows[1], counted
         if counted is not None:
             head.follows = counted.ends
@@ -310,15 +317,6 @@ class Loops(Unrolling):
             head.goes = Keeper(self, self.heads.values(), ()).form(shown.given)
         self._enter_whole(head)
         return head
-
-    def _goes_unseen(self, iterator: Any) -> None:
-        """Says of a loop that what it goes through is no numbers and no rows of an array."""
-        frame = self.world.machine.frame  # None: what is differentiated is a builtin itself
-        if frame is not None and frame.program.instructions[frame.index].name == "FOR_ITER":
-            kind = type(iterator).__name__.removesuffix("_iterator")
-            self._says(
-                frame.code, frame.index, f"it goes through a {kind} of which no array is known"
-            )
 
     def _is_first(self, frame: Any, shown: Any) -> bool:
         """Whether a frame stands at the beginning of a loop that may stay one."""

@@ -66,6 +66,28 @@ class Unrolling(Closing):
         """Whether the run goes on along known paths: it closes no loop."""
         return isinstance(self.trace.builder, PathBuilder)
 
+    def _goes_unseen(self, iterator: Any) -> None:
+        """Says of a loop that what it goes through is no numbers and no rows of an array."""
+        frame = self.world.machine.frame  # None: what is differentiated is a builtin itself
+        if frame is not None and frame.program.instructions[frame.index].name == "FOR_ITER":
+            kind = type(iterator).__name__.removesuffix("_iterator")
+            self._says(
+                frame.code, frame.index, f"it goes through a {kind} of which no array is known"
+            )
+
+    def _shorten(self, head: Head) -> None:
+        """The last turns of a loop that are known to have fewer rows are to stand behind it."""
+        known = self.known.short.get(head.frame.code, {})
+        head.short = known.get((head.target, head.numbers[-1]), 0)
+        head.numbers = head.numbers[: len(head.numbers) - head.short]
+
+    def shortens(self, head: Head, turns: int) -> None:
+        """The last turns have fewer rows: the run is made again, to have them behind the loop."""
+        if not head.short and self.is_repeatable():
+            short = self.known.short.setdefault(head.frame.code, {})
+            short[head.target, head.numbers[-1]] = turns
+            raise Learned
+
     def settle(self, head: Head, goes_on: bool = False) -> None:
         """A loop is left."""
         raise NotImplementedError

@@ -33,6 +33,8 @@ from tracegrad.tensors.tensor import Tensor
 from tracegrad.world.lengths import COMBINING
 from tracegrad.world.loops.loop_heads import INT, Head
 
+MOST_SHORT = 4  # turns behind a loop, whose slices have fewer rows than those of the others
+
 
 def span_of(loops: Any, start: Any, stop: Any, step: int | None, axis: Dim) -> Dim | None:
     """How far apart the ends of a slice of an axis are; None where that is not known."""
@@ -56,8 +58,10 @@ def span_of(loops: Any, start: Any, stop: Any, step: int | None, axis: Dim) -> D
         return None
     pairs = zip((first, last), (start, stop), strict=True)
     if not numbers.are_some(minus(axis, last)):  # the last turn has fewer: ``X[i : i + 16]``
-        may_be_cut = type(span) is int and step in (None, 1) and not loops.trace.static_lengths
-        if not may_be_cut or not numbers.are_some(minus(axis, first)):
+        may_be_cut = type(span) is int and step in (None, 1)
+        if may_be_cut and loops.trace.static_lengths:
+            numbers.shorten(minus(axis, last))
+        if not may_be_cut or loops.trace.static_lengths or not numbers.are_some(minus(axis, first)):
             return None
         pairs = zip((first,), (start,), strict=True)
         span = slice_length(minus(axis, first), slice(None, span))
@@ -170,6 +174,18 @@ class Polynomials:
         """Whether polynomials are not below 0 in all turns, by a guard on lengths."""
         least = [*map(self.least, dims)]
         return None not in least and all(map(self.loops.lengths.assume_some, least))
+
+    def shorten(self, dim: Dim) -> None:
+        """Makes the run again where a polynomial is below 0 in a loop's last turns alone."""
+        for head in self.loops.heads.values():
+            whole = head.numbers
+            plain = head.ends is None and head.follows is None
+            for turns in range(1, min(len(whole), MOST_SHORT + 1) if plain else 1):
+                head.numbers = whole[:-turns]
+                is_some = self.are_some(dim)
+                head.numbers = whole
+                if is_some:
+                    self.loops.shortens(head, turns)
 
     def least(self, dim: Dim) -> Dim | None:
         """The least that a polynomial is in all turns of the loops around."""
