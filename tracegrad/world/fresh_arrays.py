@@ -21,7 +21,7 @@ def made_by(
     operation: Any, operands: Sequence[Any], keywords: Mapping[str, Any], result: Any
 ) -> Iterator[np.ndarray]:
     """The arrays that own memory which an operation has made, and gave alone or in a sequence."""
-    several = isinstance(result, tuple | list)
+    several = issubclass(type(result), (tuple, list))  # a Tensor would ask who wants to know
     if not (several or type(result) is np.ndarray) or not _makes_arrays(operation, operands):
         return
     arrays = [x for x in (result if several else (result,)) if type(x) is np.ndarray]

@@ -185,7 +185,7 @@ def _plain_key(world: StandIns, x: Any) -> Any:
 
 def _by_key(world: StandIns, operation: Any, operands: Operands) -> Operands:
     """The operands of an operation, where the first finds what it holds by the second."""
-    if len(operands) < 2 or not isinstance(operands[0], HASHING):
+    if len(operands) < 2 or not issubclass(type(operands[0]), HASHING):
         return operands
     if not issubclass(getattr(operation, "__objclass__", Tensor), HASHING):
         if operation is _count_elements:
