@@ -2779,3 +2779,32 @@ def pulses_that_are_counted(np):
         return total * total + count * x[0]
 
     return loss
+
+
+@program(lambda draw, n=29: (draw(n),), dict(n=32), dict(n=4))
+def counted_down_in_steps(np):
+    """Numbers and slices in steps, the last ones first: what turns save is read from the end."""
+
+    def loss(x):
+        s = 0.0
+        for i in range(len(x) - 1, -1, -3):
+            s = np.sin(s) + x[i] * s + 0.5 * x[i]
+        for i in reversed(range(0, len(x), 4)):
+            s = 0.5 * s + np.sum(x[i : i + 4]) ** 2
+        return s
+
+    return loss
+
+
+@program(lambda draw, n=43: (draw(n, 2), draw(2)), dict(n=40), dict(n=9), argnums=(0, 1))
+def batches_of_four(np):
+    """The last batch is smaller, and it is read behind the loop."""
+
+    def loss(x, w):
+        total = 0.0
+        for i in range(0, len(x), 4):
+            rows = x[i : i + 4]
+            total = 0.9 * total + np.mean(np.tanh(rows @ w))
+        return total * len(rows) + np.sum(rows)
+
+    return loss

@@ -472,3 +472,25 @@ def test_an_index_in_an_arm_that_meets_others_is_checked(f, transform):
                 continue
             found = program(x, index)
             assert_allclose(found if transform is tg.compile else found[0], f(x, index), rtol=RTOL)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [range(28, -1, -3), range(31, -1, -4), range(32, 0, -2), reversed(range(0, 32, 4))],
+    ids=str,
+)
+def test_what_turns_that_count_down_in_steps_save(numbers):
+    """The number of a turn is how far its counter is below the first one."""
+    numbers = [*numbers]
+    start, step = numbers[0], numbers[1] - numbers[0]
+
+    def f(x):
+        s = 0.3
+        for i in range(start, start + step * len(numbers), step):
+            s = np.sin(s) + x[i] * s + 0.5 * x[i]
+        return s
+
+    x = np.random.default_rng(1).normal(size=33)
+    on_jax, on_numpy = tg.grad(f, backend="jax"), tg.grad(f)
+    np.testing.assert_allclose(on_jax(x), on_numpy(x), rtol=1e-10, atol=1e-12)
+    assert "fori_loop" in str(on_jax.source(x))

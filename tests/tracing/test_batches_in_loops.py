@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks import assert_close, assert_same_bits, run_eagerly, split
+from checks import assert_close, assert_same_bits, run_eagerly, split, wide_jax
 
 import tracegrad as tg
 
@@ -197,6 +197,18 @@ def test_batches_in_source_for_jax(f):
             assert_close(one, other, 1e-10)
     if f in ONE_PROGRAM:
         assert "loops that are unrolled" not in str(made.explain())
+
+
+@pytest.mark.parametrize("f", [mean_of_each, overlapping, by_sign], ids=lambda f: f.__name__)
+def test_last_batches_inside_transforms_of_jax(f):
+    jax = pytest.importorskip("jax")
+    value, gradient = tg.compile(f), tg.grad(f)
+    with wide_jax():
+        for n in (165, 150, 160):  # of which the second has the last batch of the first
+            w, x, y = arrays(n)
+            assert_close(np.asarray(jax.jit(value)(w, x, y)), f(w, x, y), 1e-10)
+            several = jax.vmap(gradient, (0, None, None))(np.stack([w, -w]), x, y)
+            assert_close(np.asarray(several[1]), gradient(-w, x, y), 1e-10)
 
 
 def test_in_source_for_jax_the_last_batches_stand_behind_the_loop():

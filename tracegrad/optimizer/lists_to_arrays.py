@@ -264,7 +264,7 @@ class _Stacker:
         if counter is None:
             return plus(self.counts[loop.label], first)
         start = self._number(counter.start)
-        if start is None or counter.step == -1:
+        if start is None or counter.step < 0:
             pair = (counter.index, counter.start)
             pair = pair if counter.step > 0 else (counter.start, counter.index)
             done = builder.call(subtract, pair)[0]

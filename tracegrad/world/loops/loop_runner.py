@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -311,7 +312,8 @@ class Walk:
             return None
         goes_on: bool = choices.goes_through(self)
         if not goes_on:
-            deque(level.numbers, maxlen=0)
+            passed = len(left_of(level.numbers)) - level.head.short
+            deque(islice(level.numbers, passed), maxlen=0)
         return goes_on
 
     def _enter(self, limb: Limb, cycle: Cycle) -> Limb | Level | None:
