@@ -199,7 +199,18 @@ def test_batches_in_source_for_jax(f):
         assert "loops that are unrolled" not in str(made.explain())
 
 
-@pytest.mark.parametrize("f", [mean_of_each, overlapping, by_sign], ids=lambda f: f.__name__)
+def sliding(w, x, y):
+    peaks = []
+    for i in range(0, len(x), 4):
+        values = x[i : i + 10] @ w
+        peaks.append(values.max() - values.mean() * y[0])
+    return sum(peaks) / len(peaks)
+
+
+INSIDE = [mean_of_each, overlapping, by_sign, sliding]
+
+
+@pytest.mark.parametrize("f", INSIDE, ids=lambda f: f.__name__)
 def test_last_batches_inside_transforms_of_jax(f):
     jax = pytest.importorskip("jax")
     value, gradient = tg.compile(f), tg.grad(f)

@@ -9,7 +9,6 @@ through a turn; where it leaves the loop is one of the ways that runs differ in.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from types import CodeType
@@ -166,7 +165,7 @@ class Choices:
                 return level.numbers is None
             return self._begins(walk, level)
         if self.turn is None:
-            return level.numbers is None or operator.length_hint(level.numbers) > 0
+            return level.numbers is None or level.left > 0
         return self._step().which
 
     def takes(self, limb: Limb, levels: Sequence[Any]) -> bool:
@@ -232,7 +231,7 @@ class Choices:
             self.turn = iter(way[len(before) :])
             return True
         fills = any(head.collects for head in walk.heads.values())
-        if fills and operator.length_hint(level.numbers) > 0:
+        if fills and level.left > 0:
             self.turn = None
             return True
         self.gone.append(level)

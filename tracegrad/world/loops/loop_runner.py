@@ -111,6 +111,11 @@ class Level:
     shown: Any = None  # what the function has in their place
     turned: bool = True  # a turn has begun since frames were put back to one
 
+    @property
+    def left(self) -> int:
+        """How many turns are left for numbers of the loop."""
+        return len(left_of(self.numbers)) - self.head.short
+
     def step_back(self) -> None:
         """The number of this turn comes once more, in what the function is given anew."""
         if self.numbers is not None:
@@ -283,8 +288,7 @@ class Walk:
         if counter is None:
             level.turned = True
             return level.limb.turn
-        ends = goes_on is False or len(left_of(level.numbers)) == level.head.short
-        number = ABSENT if ends else next(level.numbers, ABSENT)
+        number = next(level.numbers) if goes_on is not False and level.left > 0 else ABSENT
         if goes_on and number is ABSENT:
             number = self.values.get(counter.index, level.head.numbers[-1])
         if number is not ABSENT:
@@ -312,8 +316,7 @@ class Walk:
             return None
         goes_on: bool = choices.goes_through(self)
         if not goes_on:
-            passed = len(left_of(level.numbers)) - level.head.short
-            deque(islice(level.numbers, passed), maxlen=0)
+            deque(islice(level.numbers, level.left), maxlen=0)
         return goes_on
 
     def _enter(self, limb: Limb, cycle: Cycle) -> Limb | Level | None:

@@ -24,6 +24,8 @@ from tracegrad.world.loops.widened_states import Learned
 MOST_UNROLLED = 4_000  # operations that turns of one loop record
 FEWEST_TURNS = 16  # of a loop of which it is said that it makes many
 
+MOST_ENDS = 40  # last numbers of one loop, whose turns have fewer rows
+
 
 class Unrolling(Closing):
     """The loops of one run that are not closed."""
@@ -83,8 +85,9 @@ class Unrolling(Closing):
 
     def shortens(self, head: Head, turns: int) -> None:
         """The last turns have fewer rows: the run is made again, to have them behind the loop."""
-        if not head.short and self.is_repeatable():
-            short = self.known.short.setdefault(head.frame.code, {})
+        short = self.known.short.setdefault(head.frame.code, {})
+        known = sum(target == head.target for target, _ in short)
+        if not head.short and self.is_repeatable() and known < MOST_ENDS:
             short[head.target, head.numbers[-1]] = turns
             raise Learned
 
