@@ -23,8 +23,7 @@ from tracegrad.world.loops.widened_states import Learned
 
 MOST_UNROLLED = 4_000  # operations that turns of one loop record
 FEWEST_TURNS = 16  # of a loop of which it is said that it makes many
-
-MOST_ENDS = 40  # last numbers of one loop, whose turns have fewer rows
+MOST_ENDS = 40  # of one loop are remembered: the numbers of last turns that have fewer rows
 
 
 class Unrolling(Closing):
@@ -78,7 +77,7 @@ class Unrolling(Closing):
             )
 
     def _shorten(self, head: Head) -> None:
-        """The last turns of a loop that are known to have fewer rows are to stand behind it."""
+        """Leaves out the last turns of a loop, if they are known to have fewer rows."""
         known = self.known.short.get(head.frame.code, {})
         head.short = known.get((head.target, head.numbers[-1]), 0)
         head.numbers = head.numbers[: len(head.numbers) - head.short]
@@ -87,7 +86,7 @@ class Unrolling(Closing):
         """The last turns have fewer rows: the run is made again, to have them behind the loop."""
         short = self.known.short.setdefault(head.frame.code, {})
         known = sum(target == head.target for target, _ in short)
-        if not head.short and self.is_repeatable() and known < MOST_ENDS:
+        if self.is_repeatable() and known < MOST_ENDS:
             short[head.target, head.numbers[-1]] = turns
             raise Learned
 

@@ -179,7 +179,7 @@ class Polynomials:
         """Makes the run again where a polynomial is below 0 in a loop's last turns alone."""
         for head in self.loops.heads.values():
             whole = head.numbers
-            plain = head.ends is None and head.follows is None
+            plain = head.ends is None and head.follows is None and not head.short
             for turns in range(1, min(len(whole), MOST_SHORT + 1) if plain else 1):
                 head.numbers = whole[:-turns]
                 is_some = self.are_some(dim)
