@@ -26,6 +26,7 @@ from codegen.emit.numba import (
     with_typed_lists,
     write_kernel,
 )
+from codegen.emit.python_floats import with_python_floats
 from codegen.emit.small_arrays import speaks_of_arrays, with_elements
 from codegen.emit.target import Kernel, Large, Source, Target
 from codegen.emit.typed_literals import Constants
@@ -44,6 +45,14 @@ def write(graph: Graph, target: Target) -> Source:
 
 
 def _write_by_size(graph: Graph, target: Target) -> Source:
+    floats = with_python_floats(graph) if target.python_floats else graph
+    source = _write_for_sizes(floats, target)
+    if floats is graph:
+        return source
+    return replace(source, of_numpys=lambda: _write_for_sizes(graph, target))
+
+
+def _write_for_sizes(graph: Graph, target: Target) -> Source:
     tiled = fuse(graph) if target.tiles else None
     source = _write([Form([graph], tiled)], target)
     if tiled is None:
@@ -58,6 +67,7 @@ def write_whole(graph: Graph, target: Target) -> Source:
 
 
 def _write_at_once(graph: Graph, target: Target) -> Source:
+    graph = with_python_floats(graph) if target.python_floats else graph
     tiled = fuse(graph) if target.tiles else None
     return _write([Form([graph, *(tiled.functions if tiled else ())], tiled)], target)
 

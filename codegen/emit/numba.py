@@ -177,11 +177,11 @@ def _speaks_call(graph: Graph, call: Call) -> bool:
         return result == LIST or _is_number(call.results[0])
     if text in CREATION:
         array = call.results[0].type
-        return array.dtype in FLOATS and bool(array.shape) and _picks_elements(call)
+        return array.dtype in FLOATS and bool(array.shape) and picks_elements(call)
     if text in WRITES:
         return _writes_element(call)
     if text == "x[index]":
-        return _is_number(call.results[0]) and _picks_elements(call)
+        return _is_number(call.results[0]) and picks_elements(call)
     if not all(map(_is_number, (*call.operands, *call.results))):
         return False
     if _is_narrow(call) and any(v.type.weak and not graph.constant(v) for v in call.operands):
@@ -264,7 +264,7 @@ def _is_scalar(graph: Graph, value: Value) -> bool:
             text = made.op.spelled("numpy", dict(made.attributes)).text
             if text in LISTED:
                 waiting += made.operands
-            elif not (text in COMPUTED or (text == "x[index]" and _picks_elements(made))):
+            elif not (text in COMPUTED or (text == "x[index]" and picks_elements(made))):
                 return False
     return True
 
@@ -278,7 +278,7 @@ def _has_known_dtype(type: ArrayType) -> bool:
     return type.dtype in NUMBERS
 
 
-def _picks_elements(call: Call) -> bool:
+def picks_elements(call: Call) -> bool:
     """Whether a call reads or writes one element, at numbers, of an array of a known dtype."""
     index = dict(call.attributes).get("index")
     if index is None:
@@ -303,7 +303,7 @@ def _writes_element(call: Call) -> bool:
     if value.type.dtype != array.type.dtype:  # a Python float is another number in float32
         return False
     if "index" in dict(call.attributes):
-        return _picks_elements(call)
+        return picks_elements(call)
     return array.type.ndim == 1 == len(places) and _is_index(places[0])
 
 

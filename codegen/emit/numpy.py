@@ -12,6 +12,7 @@ NUMPY = Target(
     inplace=True,
     contexts=True,
     tiles=True,
+    python_floats=True,
     constants=True,
     ufuncs={
         "+": "np.add",

@@ -238,8 +238,9 @@ class Emitter:
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
+            whole = value in self.python_numbers and kind(value.type.dtype) != "float"
             short = len(shown.fragment.text) <= INLINE_WIDTH
-            if value in self.python_numbers or (short and not self._is_overtaken(value, shown)):
+            if whole or (short and not self._is_overtaken(value, shown)):
                 self.pending[value] = self.shown[value] = shown
                 self.waiting.update(shown.reads)
                 return

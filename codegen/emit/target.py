@@ -41,6 +41,7 @@ class Target:
     inplace: bool = False
     contexts: bool = False  # statements stand in the ``with`` of the user's
     tiles: bool = False  # large arrays are worked through in parts
+    python_floats: bool = False  # loops over numbers compute with Python's
     kernels: bool = False  # loops over numbers are functions that numba compiles
     spelled_as: str = ""  # the target whose spellings of ops it has, where that is another one
     constants: bool = False  # literals beside arrays are loaded as arrays
@@ -97,7 +98,9 @@ class Source:
     many turns loops have made, and runs again where there was no room for them. `looks` tells that
     it returns these beside the result. One that is `narrow` has no types of 64 bits. `frame` is
     that of the graph. `kernels` are functions in the source that numba may compile; `no_kernels`
-    is why there are none, where that is a mistake in the code that writes them.
+    is why there are none, where that is a mistake in the code that writes them. Loops that compute
+    with Python's floats raise no error of NumPy's: `of_numpys` gives the source whose loops do,
+    None where this one is that.
     """
 
     text: str
@@ -114,6 +117,7 @@ class Source:
     frame: Frame | None = field(default=None, compare=False, repr=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)
     no_kernels: str = field(default="", compare=False, repr=False)
+    of_numpys: Callable[[], Source] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def origins(self) -> tuple[Origin | None, ...]:

@@ -1073,13 +1073,14 @@ case(
     """
     def f(x, n):
         # f.py:2  for t in range(n):
-        h = x
+        h = float(x)
         for t in range(n):
             # f.py:3  if t in (0, 1): ...
             if int(t) == 2:
+                h = np.float64(h)
                 return (h,)
             elif int(t) == 1:
-                h = np.sin(h)
+                h = float(np.sin(h))
             elif int(t) == 0:
                 pass
             else:

@@ -253,7 +253,28 @@ def load_numpy(source: Source) -> Callable[..., Any]:
         from tracegrad.backends.numba import load_numba
 
         return load_numba(source, names_in(source))
-    return codegen.load(source.text, source.name, names_in(source), source.loaded)
+    run = codegen.load(source.text, source.name, names_in(source), source.loaded)
+    return run if source.of_numpys is None else _unless_raising(run, source.of_numpys)
+
+
+def _unless_raising(run: Callable[..., Any], of_numpys: Callable[[], Source]) -> Callable[..., Any]:
+    """The function; while NumPy does more than warn of floating-point errors, one that does so.
+
+    That is compiled when it is first called.
+    """
+    found: list[Callable[..., Any]] = []
+
+    def program(*args: Any, **captures: Any) -> Any:
+        if _QUIET.issuperset(np.geterr().values()):
+            return run(*args, **captures)
+        if not found:
+            found.append(load_numpy(of_numpys()))
+        return found[0](*args, **captures)
+
+    return program
+
+
+_QUIET = frozenset({"warn", "ignore"})
 
 
 def names_in(source: Source) -> dict[str, Any]:
