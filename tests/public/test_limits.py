@@ -304,6 +304,26 @@ def residuals_of_any_matrix():
     assert np.allclose(tg.compile(lambda a: np.linalg.lstsq(a, b)[1])(a), [2.0])
 
 
+@otherwise("computes with numbers in a loop (NumPy source)")
+def quiet_in_loops():
+    def f(x):
+        total = 1.0
+        for v in x:
+            total = total * v + 0.5 * v
+        return total
+
+    compiled = tg.compile(f)
+    compiled(np.ones(9))
+    huge = np.full(9, 1e100)
+    with warnings.catch_warnings(), np.errstate(over="warn"):
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RuntimeWarning, match="overflow"):
+            f(huge)
+        assert compiled(huge) == np.inf
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        compiled(huge)
+
+
 @otherwise('runs loops or elementwise operations with `backend="numba"`')
 def quiet_in_kernels():
     pytest.importorskip("numba")
