@@ -15,7 +15,7 @@ is given a scalar of NumPy's.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +39,7 @@ from codegen.ir import (
     Call,
     Check,
     Constant,
+    Counter,
     Graph,
     Join,
     Loop,
@@ -170,7 +171,7 @@ class _Floats:
         }
         self.tests = {node for node in self.spelled if self._is_test(node)}
         self.lists = self._lists_of_floats()
-        self.gain: Counter[object] = Counter()  # of each outermost loop
+        self.gain: dict[object, int] = defaultdict(int)  # of each outermost loop
         self.listed: dict[tuple[Value, Loop], Value] = {}
 
     # -- where ----------------------------------------------------------------------------------
@@ -336,7 +337,9 @@ class _Floats:
 
     def not_worth_it(self) -> set[object]:
         """The loops that convert about as much as they compute."""
-        return {label for label, gain in self.gain.items() if gain < WORTH}
+        loops = (node for node in self.graph.leading if isinstance(node, Loop))
+        labels = {self._place(loop) for loop in loops} - {None}
+        return {label for label in labels if self.gain[label] < WORTH}
 
     def _block(self, block: Block, scope: _Scope) -> Block:
         at = _At([], scope, self._place_of(block))
@@ -541,13 +544,14 @@ class _Floats:
     def _runs_through(self, call: Call) -> Loop | None:
         """The loop whose number, but for a constant, is the place that a call reads."""
         array, *places = call.operands
-        index = call.attribute("index")
-        if array.type.ndim != 1 or len(places) != 1 or len(index.items) != 1:
+        items = call.attribute("index").items
+        if array.type.ndim != 1 or len(places) != 1 or len(items) != 1:
             return None
         number, _ = self._shifted(places[0])
-        made_by = self.graph.producer.get(number)
-        counts = isinstance(made_by, Loop) and made_by.counter is not None
-        return made_by if counts and made_by.counter.index is number else None
+        match self.graph.producer.get(number):
+            case Loop(counter=Counter(index=index)) as loop if index is number:
+                return loop
+        return None
 
     def _shifted(self, value: Value) -> tuple[Value, int]:
         """A whole number without a constant that is added to it, and that."""
