@@ -83,6 +83,7 @@ CHOSEN = Op(
     ("condition", "a", "b"),
     lambda sizes, condition, a, b: FLOAT,
     {"numpy": spell("a if condition else b")},
+    traits=frozenset({Trait.ELEMENTWISE}),
 )
 
 FUNCTIONS_OF = {
