@@ -14,18 +14,10 @@ def f(x, w, c):
     return s
 """
 SEEDS = range(20)  # more by the command
-OTHER_ZEROS = {3, 9}
-"""Zeros in their gradients have the other sign than eagerly, which docs/limits.md tells of."""
-
-
-def cases():
-    for seed in SEEDS:
-        expected = pytest.mark.xfail(seed in OTHER_ZEROS, reason="zeros' signs", strict=True)
-        yield pytest.param(seed, marks=expected)
 
 
 @pytest.mark.sampled(10, 2)  # many of them take half a minute
-@pytest.mark.parametrize("seed", [*cases()])
+@pytest.mark.parametrize("seed", [*SEEDS])
 def test_random_programs_of_loops(seed):
     """What differs with all loops unrolled as well is not of loops, and not asked here."""
     text, inputs = programs.program_text(programs.program(seed)), programs.inputs_of(seed)
