@@ -346,14 +346,14 @@ def test_loops_in_loops_read_as_they_were_written():
         body_of(tg.compile(newton).source(x, w))
         == dedent(
             """
-        s = x[0]
+        s = float(x[0])
         for i in range(10):
-            u = x[i]
+            u = x.item(i)
             while u * u > 0.01:
                 u = u * 0.6
                 s = s + u
             s = s * 0.9
-        return s
+        return np.float64(s)
         """
         ).strip()
     )
@@ -367,12 +367,12 @@ def test_the_backward_of_loops_in_loops_is_loops_in_loops():
         == dedent(
             """
         x_bar = np.zeros(x.size)
-        s_bar = np.float64(1.0)
+        s_bar = 1.0
         for i in reversed(range(10)):
-            s = x[i]
+            s = x.item(i)
             for j in reversed(range(11)):
                 x_bar[j] += s_bar * s
-                x_bar[i] += s_bar * x[j]
+                x_bar[i] += s_bar * x.item(j)
                 s_bar = s_bar * 0.5
         x_bar[0] += s_bar
         return x_bar

@@ -17,7 +17,7 @@ from typing import Any
 
 from codegen.emit.loop_analysis import Instance, Move, in_order, range_text
 from codegen.emit.python import HELD, Emitter
-from codegen.emit.statements import Shown, tuple_text
+from codegen.emit.statements import Shown, returned_text, tuple_text
 from codegen.emit.target import arm_order, condition, goes_on, literal, place
 from codegen.emit.tidy_arms import drop_comments, tidy
 from codegen.emit.writer import Names, quote
@@ -213,7 +213,7 @@ class FunctionEmitter(Emitter):
             texts.append(fragment.text)
         template = block.returns
         if template is None:
-            shown = ", ".join(texts) if len(texts) > 1 else tuple_text(texts)
+            shown = returned_text(texts)
         else:
             shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
         if not self.target.checks_returned or not self.looked:

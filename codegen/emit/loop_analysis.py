@@ -31,6 +31,7 @@ from codegen.keys import attributes_key
 from codegen.sizes import Sizes
 from codegen.spelling import SUM, Fragment
 from codegen.told_lengths import symbols_printed, told_by_turns
+from codegen.unset import handed_on
 
 
 class Paths:
@@ -70,15 +71,9 @@ class Paths:
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     self.goals.setdefault(argument, []).append(parameter)
                     self.becomes.setdefault(parameter, []).append(argument)
-        self._find_absent(graph)
-
-    def _find_absent(self, graph: Graph) -> None:
-        calls = [node for node in graph.all_nodes if isinstance(node, Call)]
-        waiting = [call.results[0] for call in calls if Trait.UNSET in call.op.traits]
-        while waiting:
-            new = set(self.handed_to(waiting.pop())) - self.absent
-            self.absent |= new
-            waiting += new
+        nodes = graph.all_nodes
+        unset = [n for n in nodes if isinstance(n, Call) and Trait.UNSET in n.op.traits]
+        self.absent = handed_on(graph, [call.results[0] for call in unset])
 
     def handed_to(self, value: Value) -> list[Value]:
         """The parameters that are a value at first or come to be it."""

@@ -82,6 +82,11 @@ def tuple_text(texts: list[str]) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
+def returned_text(texts: list[str]) -> str:
+    """Several values as a return has them; one is a tuple of its own."""
+    return ", ".join(texts) if len(texts) > 1 else tuple_text(texts)
+
+
 def operand_names(call: Call) -> list[str]:
     """The name in the spelling of each operand; of those that a star takes, the star's."""
     names = list(call.op.operands)

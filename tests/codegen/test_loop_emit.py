@@ -1077,8 +1077,7 @@ case(
         for t in range(n):
             # f.py:3  if t in (0, 1): ...
             if int(t) == 2:
-                h = np.float64(h)
-                return (h,)
+                return (np.float64(h),)
             elif int(t) == 1:
                 h = float(np.sin(h))
             elif int(t) == 0:
