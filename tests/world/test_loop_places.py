@@ -219,20 +219,23 @@ def test_a_filter_with_its_state_in_a_dictionary_reads_as_it_was_written():
     body = body_of(compiled.source(*inputs()[0]))
     assert body == "\n".join([
         "P_1 = w[0]",
-        "P_1 = P_1 * P_1",
-        "ll = np.float64(0.0)",
-        "m = np.float64(0.0)",
-        "P = np.float64(1.0)",
+        "P_1 = float(P_1 * P_1)",
+        "x_list = x.tolist()",
+        "ll = 0.0",
+        "m = 0.0",
+        "P = 1.0",
         "for i in range(x.size):",
-        "    z = x[i]",
+        "    z = x_list[i]",
         "    P = P + P_1",
         "    S = P + 0.5",
-        "    K = P / S",
+        "    K = P / S if S else np.divide(P, S)",
         "    e = z - m",
         "    m = m + K * e",
         "    P = (1 - K) * P",
-        "    ll = ll - 0.5 * (np.log(S) + e * e / S)",
-        "return ll",
+        "    ll_1 = e * e",
+        "    ll_1 = 0.5 * (float(np.log(S)) + (ll_1 / S if S else np.divide(ll_1, S)))",
+        "    ll = ll - ll_1",
+        "return np.float64(ll)",
     ])  # fmt: skip
 
 
