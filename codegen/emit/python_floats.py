@@ -333,7 +333,9 @@ class _Floats:
             number = as_number_of(value.type, node.value)
             new: Node = Constant(number, Value(FLOAT, value.origin))
         else:
-            origin = value.origin if isinstance(node, Call) else at.beside(value.origin.name)
+            origin = at.beside(value.origin.name)
+            if isinstance(node, Call):
+                origin = replace(value.origin, section=at.section)
             new = made(TO_PYTHON, (value,), FLOAT, origin)
             if at.place is not None:
                 self.gain[at.place] -= ARITHMETICS

@@ -53,6 +53,7 @@ from tracegrad.optimizer.memory_order import in_known_order, without_order
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
 from tracegrad.optimizer.rows_to_lists import rows_to_lists
 from tracegrad.optimizer.scalar_outputs import scalar_outputs
+from tracegrad.optimizer.scalar_replacement import scalar_replacement
 from tracegrad.optimizer.told_lengths import require_lengths_told
 
 
@@ -192,6 +193,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
 
 LOOPS = (
     Pass(loop_invariants, "equal calls are one, and no item of a list is seen as a row of its own"),
+    Pass(scalar_replacement, "no list is left that is one value"),
 )
 BEFORE_LIFETIME = (
     Pass(rows_to_lists, "rows are returned, not the array"),

@@ -110,7 +110,7 @@ class _Moved:
 
     def _alike(self, loop: Loop, known: set[str]) -> list[Node]:
         """What each turn makes of what was there before the loop, in order."""
-        certain = [*_certain(loop.turn)]
+        certain = [*certain_nodes(loop.turn)]
         inside = {*loop.results, *(r for node in walk(loop.turn.nodes) for r in node.results)}
         told = self._told(inside) - known
         if (name := told_by_turns(loop)) is not None:
@@ -160,7 +160,7 @@ def _handed_on(node: Node) -> tuple[Value, ...]:
     return node.arguments if isinstance(node, Loop | Again) else ()
 
 
-def _certain(block: Block) -> Iterator[Node]:
+def certain_nodes(block: Block) -> Iterator[Node]:
     """The nodes that each run of a block comes to, however it goes on."""
     behind: Block | None = block
     while behind is not None and behind.nodes:
