@@ -304,6 +304,28 @@ def residuals_of_any_matrix():
     assert np.allclose(tg.compile(lambda a: np.linalg.lstsq(a, b)[1])(a), [2.0])
 
 
+@otherwise("is differentiated, and `np.where` does not choose what comes out of a loop")
+def not_chosen_behind_a_loop():
+    def f(x, p):
+        u = x[0]
+        for _ in range(len(x)):
+            u = u / p[0]
+        return np.where(p[0] == 0.0, x[1], u)
+
+    def chosen_before(x, p):
+        u, q = x[0], np.where(p[0] == 0.0, 1.0, p[0])
+        for _ in range(len(x)):
+            u = u / q
+        return np.where(p[0] == 0.0, x[1], u)
+
+    x, zero = np.ones(9), np.zeros(1)
+    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
+        assert np.isnan(tg.grad(f)(x, zero)[0])
+        assert np.array_equal(tg.grad(chosen_before)(x, zero), np.eye(9)[1])
+        patch.setattr(tg.config, "compile", False)
+        assert np.array_equal(tg.grad(f)(x, zero), np.eye(9)[1])
+
+
 @otherwise("computes with numbers in a loop (NumPy source)")
 def quiet_in_loops():
     def f(x):
