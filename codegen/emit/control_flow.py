@@ -16,8 +16,9 @@ from itertools import chain
 from typing import Any
 
 from codegen.emit.loop_analysis import Instance, Move, in_order, range_text
+from codegen.emit.loop_rows import rows_read
 from codegen.emit.python import HELD, Emitter
-from codegen.emit.statements import Shown, returned_text, tuple_text
+from codegen.emit.statements import Shown, returned_text, stem_of, tuple_text
 from codegen.emit.target import arm_order, condition, goes_on, literal, place
 from codegen.emit.tidy_arms import drop_comments, tidy
 from codegen.emit.writer import Names, quote
@@ -414,7 +415,10 @@ class FunctionEmitter(Emitter):
     def _head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
         """Writes the line that the loop begins with."""
         line = "while True:"
-        if loop.counter:
+        rows = rows_read(self.graph, loop) if self.target.rows else ()
+        if rows:
+            line = self._over_rows(loop, rows)
+        elif loop.counter:
             index, name = loop.counter.index, "_"
             if self.uses.get(index, 0) > 0:
                 places = (self.places[parameter] for parameter in loop.parameters)
@@ -431,6 +435,29 @@ class FunctionEmitter(Emitter):
             origin = last.origin if last.origin.line else origin
         self._statement([line], origin)
         self.writer.inside("")
+
+    def _over_rows(self, loop: Loop, rows: Sequence[Call]) -> str:
+        """The head of a loop that goes over rows, which are read there and not in its turns."""
+        arrays = [self._take(call.operands[0]) for call in rows]
+        keep = {name for shown in arrays for name in shown.reads}
+        keep.update(self.places[parameter] for parameter in loop.parameters)
+        names: list[str] = []
+        for call, shown in zip(rows, arrays, strict=True):
+            result = call.results[0]
+            stem = stem_of(call, result)
+            name = self._name(result, call.op, stem, self._spelling(call), frozenset(keep))
+            shares = frozenset() if call.shown is None else shown.reads
+            self._own(result, name, shares)
+            if result.type.may_be_python:
+                self.python_numbers.add(result)
+            self.written_in_heads.add(call)
+            names.append(name)
+            keep.add(name)
+        first = self.literals[loop.counter.start] if loop.counter else 0
+        behind = f"[{first}:]" if first else ""
+        texts = [f"{shown.fragment.at(ATOM)}{behind}" for shown in arrays]
+        over = f"zip({', '.join(texts)})" if len(texts) > 1 else texts[0]
+        return f"for {', '.join(names)} in {over}:"
 
     def _length_told(self, told: CountedLength, name: str) -> Fragment:
         """The length that the number of a turn tells."""

@@ -13,6 +13,7 @@ NUMPY = Target(
     contexts=True,
     tiles=True,
     python_floats=True,
+    rows=True,
     constants=True,
     ufuncs={
         "+": "np.add",

@@ -122,6 +122,7 @@ class Emitter:
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
         self.python_numbers: set[Value] = set()
+        self.written_in_heads: set[Call] = set()  # of loops: what ``for row in x`` reads
         self.strong_numbers = target.strong_numbers(graph)
         self.literals: dict[Value, Number] = {}
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute, graph.whole_numbers)
@@ -226,6 +227,8 @@ class Emitter:
         self._statement([f"if {negated(test)}:", f"    raise LookupError({message})"], check.origin)
 
     def _call(self, call: Call) -> None:
+        if call in self.written_in_heads:
+            return
         spelling = self._spelling(call)
         if Trait.UNSET in call.op.traits:
             self.shown[call.results[0]] = Shown(Fragment(spelling.text), frozenset(), True)

@@ -42,6 +42,7 @@ class Target:
     contexts: bool = False  # statements stand in the ``with`` of the user's
     tiles: bool = False  # large arrays are worked through in parts
     python_floats: bool = False  # loops over numbers compute with Python's
+    rows: bool = False  # loops go over the rows of arrays
     kernels: bool = False  # loops over numbers are functions that numba compiles
     spelled_as: str = ""  # the target whose spellings of ops it has, where that is another one
     constants: bool = False  # literals beside arrays are loaded as arrays
