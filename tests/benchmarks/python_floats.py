@@ -37,6 +37,31 @@ def clipped(a, x):
     return s
 
 
+def garch_by_places(p, r):
+    s, total = np.var(r), 0.0
+    for t in range(1, len(r)):
+        s = p[0] + p[1] * r[t - 1] ** 2 + p[2] * s
+        total = total + np.log(s) + r[t] ** 2 / s
+    return total
+
+
+def state_in_an_array(p, x):
+    y = np.zeros(3)
+    for v in x:
+        y[0] = p[0] * y[1] + v
+        y[1] = np.tanh(y[0] - p[1] * y[2])
+        y[2] += 0.1 * y[1]
+    return y[0] * y[2]
+
+
+def autoregression(p, x):
+    total = 0.0
+    for t in range(2, len(x)):
+        error = x[t] - p[0] * x[t - 1] - p[1] * x[t - 2]
+        total = total + error * error
+    return total
+
+
 def cases() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Names, functions and arguments."""
     r = np.random.default_rng(0).standard_normal(1_000)
@@ -45,6 +70,10 @@ def cases() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     yield "two ifs in each turn, 1,000 numbers", clipped, (0.9, r)
     yield "GARCH, 100", garch, (np.array([0.1, 0.1, 0.8]), r[:100])
     yield "GARCH, 1,000", garch, (np.array([0.1, 0.1, 0.8]), r)
+    thetas = np.array([0.1, 0.1, 0.8])
+    yield "GARCH, parameters by place, 1,000", garch_by_places, (thetas, r)
+    yield "a state in an array, 1,000", state_in_an_array, (thetas, r)
+    yield "autoregression, 1,000", autoregression, (thetas, r)
     yield "Lotka-Volterra, RK4, 1,000", lotka_volterra, (p, u)
     yield "Newton's method, left by `break`", newton, (np.array(2.0), np.array(1.0))
     yield "Heun's method with an error estimate", van_der_pol, (np.array(5.0), np.array(2.0))
