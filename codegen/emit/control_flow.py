@@ -415,7 +415,7 @@ class FunctionEmitter(Emitter):
     def _head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
         """Writes the line that the loop begins with."""
         line = "while True:"
-        rows = rows_read(self.graph, loop) if self.target.rows else ()
+        rows = rows_read(self.graph, loop, self.uses) if self.target.rows else ()
         if rows:
             line = self._over_rows(loop, rows)
         elif loop.counter:

@@ -8,7 +8,7 @@ Where the user has named what is read, so has been written, or could have been. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from codegen.ir import Call, Constant, Graph, Loop, Value, dims_of
 from codegen.sizes import Dim
@@ -21,10 +21,11 @@ READS = ("x[index]", "numbers[k]")
 ROW = Subscript((Slot(0),))
 
 
-def rows_read(graph: Graph, loop: Loop) -> Sequence[Call]:
+def rows_read(graph: Graph, loop: Loop, uses: Mapping[Value, int]) -> Sequence[Call]:
     """The calls that read a row in each turn, in order; none where a turn's number is read besides.
 
-    The rows are read to the last, and from the one that the loop begins with.
+    The rows are read to the last, and from the one that the loop begins with. `uses` are how often
+    the source reads each value.
     """
     counter = loop.counter
     if counter is None or counter.step != 1 or counter.length is not None:
@@ -34,9 +35,9 @@ def rows_read(graph: Graph, loop: Loop) -> Sequence[Call]:
         return ()
     turn = {node for node in loop.turn.nodes if isinstance(node, Call)}
     calls = [node for node in graph.users.get(index, ()) if isinstance(node, Call)]
-    if len(calls) < len(graph.users.get(index, ())) or not all(
-        call in turn and _reads_row(call, index, loop) for call in calls
-    ):
+    if len(calls) != uses.get(index, 0):
+        return ()
+    if not all(call in turn and _reads_row(call, index, loop) for call in calls):
         return ()
     stop = number_in_lengths(graph, counter.stop)
     lengths = [_length(graph, call.operands[0]) for call in calls]

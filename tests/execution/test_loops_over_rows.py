@@ -106,6 +106,24 @@ def test_the_bits_are_those_of_plain_numpy(function):
         assert_same_bits(gradient(x, W), eager(tg.value_and_grad(function, argnums=(0, 1)), x, W))
 
 
+def test_a_number_that_is_returned_is_counted():
+    """A forward returns how many turns there were, for the backward."""
+
+    def broken_off(h, x):
+        for row in x:
+            h = np.tanh(h * 0.5 + row)
+            if h.sum() > 2.0:
+                break
+        return h.sum()
+
+    def gradient(function):
+        h = tg.tensor(W, requires_grad=True)
+        function(h, 3.0 * X).backward()
+        return h.grad.numpy()
+
+    assert_same_bits(gradient(tg.compile(broken_off)), gradient(broken_off))
+
+
 @pytest.mark.parametrize("function", OVER_ROWS)
 def test_source_goes_over_rows(function):
     source = re.sub(" *#.*", "", tg.compile(function).source(X, W))
