@@ -37,7 +37,7 @@ def rows_read(graph: Graph, loop: Loop, uses: Mapping[Value, int]) -> Sequence[C
     calls = [node for node in graph.users.get(index, ()) if isinstance(node, Call)]
     if len(calls) != uses.get(index, 0):
         return ()
-    if not all(call in turn and _reads_row(call, index, loop) for call in calls):
+    if not all(call in turn and _reads_named_row(call, index, loop) for call in calls):
         return ()
     stop = number_in_lengths(graph, counter.stop)
     lengths = [_length(graph, call.operands[0]) for call in calls]
@@ -47,16 +47,22 @@ def rows_read(graph: Graph, loop: Loop, uses: Mapping[Value, int]) -> Sequence[C
     return calls
 
 
-def _reads_row(call: Call, index: Value, loop: Loop) -> bool:
-    """Whether a call reads a row, which the user has named, of what is there before the loop."""
-    (result, *_), attributes = call.results, dict(call.attributes)
-    if len(call.operands) != 2 or call.operands[1] is not index or call.operands[0] is index:
-        return False
-    if call.operands[0] in loop.results or not (result.origin.final and result.origin.name):
+def reads_row(call: Call) -> bool:
+    """Whether a call reads what stands at a number, of an array or a list of numbers."""
+    attributes = dict(call.attributes)
+    if len(call.operands) != 2 or call.operands[1].type.shape:
         return False
     if attributes.get("index", ROW) != ROW or attributes.get("counts"):
         return False
     return call.op.spelled("numpy", attributes).text in READS
+
+
+def _reads_named_row(call: Call, index: Value, loop: Loop) -> bool:
+    """Whether a call reads a row, which the user has named, of what is there before the loop."""
+    if not reads_row(call) or call.operands[1] is not index or call.operands[0] is index:
+        return False
+    origin = call.results[0].origin
+    return call.operands[0] not in loop.results and origin.final and bool(origin.name)
 
 
 def _length(graph: Graph, rows: Value) -> Dim | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.emit.loop_rows import reads_row
 from codegen.ir import Call, Graph, Loop, Node, Origin, Value, ends, walk
 from codegen.passes.fuse import COMPILED
 from codegen.spelling import Fragment, Spelling
@@ -49,7 +50,9 @@ def stem_of(call: Call, result: Value) -> str:
     """What a result is called that has no other name: after what makes it."""
     body = body_of(call)
     made = body.producer.get(result) if body else call
-    return made.op.name if isinstance(made, Call) else "value"
+    if not isinstance(made, Call):
+        return "value"
+    return "row" if result.type.shape and reads_row(made) else made.op.name
 
 
 def origin_of(call: Call) -> Origin:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import re
+import textwrap
 
 import numpy as np
 import pytest
@@ -56,6 +60,34 @@ def left_early(x, w):
     return s
 
 
+def targets(x, w):
+    loss = 0.0
+    for row, target in zip(x, x[:, 2]):
+        loss += (np.tanh(row @ w) - target) ** 2
+    return loss
+
+
+def neighbours(x, w):
+    s = 0.0
+    for before, behind in itertools.pairwise(x[:, 0]):
+        s += np.sin(behind - before) * w[0]
+    return s
+
+
+def pairs(x, w):
+    s = x[0, 0]
+    for a, b in x[:, :2]:
+        s = np.sin(s) * a + b * w[0]
+    return s
+
+
+def both_ends(x, w):
+    s = 0.0
+    for k, (first, last) in enumerate(zip(x, reversed(x)), 1):
+        s = 0.5 * s + np.tanh(first * w) @ last / k
+    return s
+
+
 def numbered(x, w):
     s = 0.0
     for t, row in enumerate(x):
@@ -89,7 +121,8 @@ def set_before_it_is_read(x, w):
 
 
 OVER_ROWS = [rows, all_but_the_first, rows_by_number, rows_of_rows, left_early]
-BY_NUMBER = [numbered, every_other, written_to, set_before_it_is_read]
+OVER_SEVERAL = [targets]
+BY_NUMBER = [numbered, every_other, written_to, set_before_it_is_read, neighbours, pairs, both_ends]
 
 
 def eager(function, *args):
@@ -98,7 +131,7 @@ def eager(function, *args):
         return function(*args)
 
 
-@pytest.mark.parametrize("function", [*OVER_ROWS, *BY_NUMBER])
+@pytest.mark.parametrize("function", [*OVER_ROWS, *OVER_SEVERAL, *BY_NUMBER])
 def test_the_bits_are_those_of_plain_numpy(function):
     compiled, gradient = tg.compile(function), tg.value_and_grad(function, argnums=(0, 1))
     for x in (X, -X, X[::-1].copy(), 30.0 * X):
@@ -132,6 +165,22 @@ def test_source_goes_over_rows(function):
     source = re.sub(" *#.*", "", tg.compile(function).source(X, W))
     assert re.search(r"for \w+ in \w+(\[1:\])?:", source)
     assert "range(" not in source
+
+
+@pytest.mark.parametrize("function", OVER_SEVERAL)
+def test_source_goes_over_several_at_once(function):
+    source = re.sub(" *#.*", "", tg.compile(function).source(X, W))
+    targets = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body[1].target
+    assert f"for {ast.unparse(targets)[1:-1]} in zip(" in source
+    assert "range(" not in source
+
+
+def test_what_a_loop_gets_at_once_has_the_names_of_its_targets():
+    source = re.sub(" *#.*", "", tg.value_and_grad(both_ends).source(X, W))
+    assert re.search(r"first = x\[\w+\]\n", source)
+    assert re.search(r"last = x\[.+\]\n", source)
+    source = tg.value_and_grad(pairs).source(X, W)
+    assert re.search(r" row = \w+\[\w+\]\n +a\w* = row.*\n +b\w* = row", source)
 
 
 @pytest.mark.parametrize("function", BY_NUMBER)

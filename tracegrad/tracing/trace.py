@@ -45,6 +45,7 @@ from tracegrad.tracing.random_sources import RandomSources
 from tracegrad.tracing.restarts import Aliased, MetTracer, OneByOne, Place, Unprogrammed
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
+    Path,
     at_line,
     capture_run,
     constant_index,
@@ -148,6 +149,7 @@ class Trace:
         self.unprogrammed: Unprogrammed | None = None  # that was raised
         self.let_go: set[Any] = set()  # nodes of the tape that a backward in the run has freed
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
+        self.item_path: Path = ()  # where what a loop reads lies in the tuple that it gets
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._of_made = set[Value]() if tree is None else {*tree.made}  # the inputs for such
@@ -400,7 +402,7 @@ class Trace:
         if self.standing is not None:
             return self.standing
         point = capture_run(self.code)
-        of = label(point, item)
+        of = label(point, item, self.item_path)
         name = of.name or ("value" if of.returned and not of.final else None)
         within = self._ignoring()
         return Origin(name, of.final, basename(of.file), of.line, of.text, point, within=within)

@@ -28,10 +28,13 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.bytecode import Syntax, enclosing, owner, position, statement, syntax
 from tracegrad.user_code.source_positions import Source
 
-__all__ = ["Label", "Point", "capture", "capture_run", "item_read", "label"]
+__all__ = ["Label", "Path", "Point", "capture", "capture_run", "item_read", "label"]
 
 # Frames of these packages are machinery, never the place that the user wrote.
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy"})
+
+Path = tuple[tuple[int, int], ...]
+"""Where a value lies in tuples: pairs (index, length) from the outermost in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -184,11 +187,12 @@ def _learn(code: CodeType, names: dict[str, Any]) -> bool:
 
 
 @functools.lru_cache(maxsize=_CAPTURED_LIMIT)
-def label(point: Point, item: int | None = None) -> Label:
+def label(point: Point, item: int | None = None, path: Path = ()) -> Label:
     """Return what ``point`` means to the user; never raises.
 
     ``item`` is the number of an item that is read there: of those that ``a, b = x`` reads at one
-    point, each has its own name.
+    point, each has its own name. ``path`` is where what is read there lies in what a loop gets, as
+    ``for i, (a, b) in enumerate(zip(x, y))`` reads several at one point too.
 
     ```python
     >>> point = Point(((compile("y = -x", "<no source>", "exec"), 0),))
@@ -208,6 +212,10 @@ def label(point: Point, item: int | None = None) -> Label:
         line, text = statement(site, line)
         if item is not None and site.operation in _UNPACKING:
             name, final = _stored_item(site.node, item)
+            returned = False
+        elif path and site.operation in _ITERATION:
+            target, _ = _loop_target(site.source, site.node)
+            name, final = _stored(target, path, True)
             returned = False
         else:
             name, final, returned = _receiver(point, site)
@@ -347,20 +355,18 @@ _UNPACKING = frozenset({"UNPACK_SEQUENCE", "UNPACK_EX"})
 _LOOKS = frozenset({"TO_BOOL", "UNARY_NOT"})  # and the jumps: their outcome is no value
 _BUILTINS = frozenset(vars(builtins))
 
-_Path = tuple[tuple[int, int], ...]
-
 
 @dataclass(frozen=True)
 class _Value:
     """What a climb knows about the value that it carries.
 
     ``final`` says that the value is still the one asked for, ``path`` where it lies in the tuples
-    that were written out around it, as pairs (index, length) from the outermost in. ``returned_by``
-    is the function that has just handed it to its caller.
+    that were written out around it. ``returned_by`` is the function that has just handed it to its
+    caller.
     """
 
     final: bool = True
-    path: _Path = ()
+    path: Path = ()
     returned_by: ast.AST | None = None
 
 
@@ -462,7 +468,7 @@ def _stored_item(target: ast.AST, item: int) -> tuple[str | None, bool]:
     return _stored(target.elts[item], (), True)
 
 
-def _stored(target: ast.expr | None, path: _Path, final: bool) -> tuple[str | None, bool]:
+def _stored(target: ast.expr | None, path: Path, final: bool) -> tuple[str | None, bool]:
     """Say who gets the value at ``path`` of what is assigned to ``target``."""
     for index, length in path:
         if not isinstance(target, ast.Tuple | ast.List):  # h = [x, y]: an inner value of h
@@ -498,7 +504,7 @@ def _part(targets: list[ast.expr], index: int, length: int) -> ast.expr | None:
     return targets[min(index, stars[0])]
 
 
-def _loop_target(source: Source, node: ast.AST) -> tuple[ast.expr | None, _Path]:
+def _loop_target(source: Source, node: ast.AST) -> tuple[ast.expr | None, Path]:
     """Return what a loop stores an item in, and where in the item the iterated value lies.
 
     ``node`` is what the iteration is positioned at.

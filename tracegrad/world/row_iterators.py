@@ -14,7 +14,9 @@ from weakref import WeakMethod
 
 from codegen.sizes import Dim
 from tracegrad.machine.own_generators import Endless
+from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
+from tracegrad.user_code.program_points import Path
 
 
 class Items:
@@ -99,10 +101,14 @@ class Rows:
         self.numbers = count(number)
         return max(0, len(self.given[0].items) - number)
 
-    def at(self, number: Any) -> Any:
-        """What stands at a number."""
-        items = [self._item(x, number) for x in self.given]
-        return items[0] if self.single else tuple(items)
+    def at(self, number: Any, path: Path = ()) -> Any:
+        """What stands at a number; `path` is where that lies in what the loop gets."""
+        if self.single:
+            return self._item(self.given[0], number, path)
+        several = len(self.given)
+        return tuple(
+            [self._item(x, number, (*path, (i, several))) for i, x in enumerate(self.given)]
+        )
 
     def over(self, given: Sequence[Any], numbers: Any) -> Rows:
         """The same of other things, which goes on as `numbers` do."""
@@ -127,15 +133,22 @@ class Rows:
             left = list(self.numbers)
             self.numbers = iter(left) if self.down else count(self.length - len(left))
 
-    def _item(self, x: Any, number: Any) -> Any:
+    def _item(self, x: Any, number: Any, path: Path) -> Any:
         if type(x) is Rows:
-            return x.at(number if x.down is self.down else x.length - 1 - number)
+            return x.at(number if x.down is self.down else x.length - 1 - number, path)
         if type(x) is Endless:
             return x.at(number)
         if type(x) is range:
             number = number * x.step if x.step != 1 else number
             return number + x.start if x.start else number
-        return x[number]
+        trace = STATE.trace
+        if trace is None or not path:
+            return x[number]
+        before, trace.item_path = trace.item_path, path
+        try:
+            return x[number]
+        finally:
+            trace.item_path = before
 
 
 def _has(x: Any, number: int) -> bool:
